@@ -7,11 +7,11 @@ __all__ = ['SNAPSHOT_NOTE', 'EXAMPLE_TARIFF', 'PRICE', 'quote_model', 'quote_rat
            'unit_cost_text', 'quote_text', 'add_tariff_arguments', 'days_argument', 'tariff_of', 'add_price_arguments',
            'run_price']
 
-# %% ../../nbs/pricing/02_quote.ipynb #78e2a317
+# %% ../../nbs/pricing/02_quote.ipynb #dc0ecade
 import argparse, re
 from difflib import get_close_matches
 from fractions import Fraction
-from ..commands import Verb, add_output_arguments, columns, emit, strong, whole_argument
+from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong, whole_argument
 from ..documents import Quote, Refused, data_path, new
 from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff, read_tariff, tariff_columns
 from ..units import usd
@@ -53,8 +53,8 @@ def rounded(cents: Fraction, # an exact amount
     whole, part = divmod(round(cents * 10**places), 10**places)
     return f'{whole}.{part:0{places}d}'
 
-# %% ../../nbs/pricing/02_quote.ipynb #bf3e1935
-SNAPSHOT_NOTE = 'a tariff is a snapshot: it proves neither stock nor a reservation'
+# %% ../../nbs/pricing/02_quote.ipynb #5b1349be
+SNAPSHOT_NOTE = 'A tariff is a snapshot: it proves neither stock nor a reservation.'
 _QUOTE_NO_RESULTS = 'no number of accepted results was stated'
 
 def _quote_reasons(rate: Rate, accepted_results: int | None) -> dict[str, str]:
@@ -80,7 +80,7 @@ def make_quote(tariff: Tariff, # a snapshot
                unit_cost_exact=None if unit is None else f'{unit.numerator}/{unit.denominator}',
                notes=tuple(o for o in (rate.note, SNAPSHOT_NOTE) if o), reasons=_quote_reasons(rate, accepted_results))
 
-# %% ../../nbs/pricing/02_quote.ipynb #dad0b9b3
+# %% ../../nbs/pricing/02_quote.ipynb #460046f3
 def unit_cost_text(total_usd_cents: int, # of the whole package
                    accepted_results: int, # distinct accepted results
                   ) -> str: # dollars to 1/100 cent
@@ -98,20 +98,21 @@ def quote_text(quote: Quote, # any quote
     rows = [('cards', str(quote.cards), f'{quote.lots} x lot of {quote.cards_per_lot}'),
             ('lot price', usd(quote.lot_price_usd_cents), f'for all {quote.duration_days} days'),
             ('total', usd(quote.total_usd_cents), f'{quote.lots} x lot price'), _quote_unit_row(quote)]
-    where = f'Tariff {quote.tariff["file"]} of {quote.tariff["snapshot_date"] or "unknown date"}'
-    return '\n'.join([strong(f'{quote.name}, {quote.duration_days} days'), '', columns(rows, 'lrl'), '', where, *quote.notes])
+    where = f'Tariff {quote.tariff["file"]} of {quote.tariff["snapshot_date"] or "unknown date"}.'
+    head = strong(paragraph(f'{quote.name}, {quote.duration_days} days'))
+    return '\n'.join([head, '', columns(rows, 'lrl'), '', *map(paragraph, (where, *quote.notes))])
 
-# %% ../../nbs/pricing/02_quote.ipynb #bef172ed
+# %% ../../nbs/pricing/02_quote.ipynb #add88e57
 EXAMPLE_TARIFF = 'tarifs-forfaits.csv'
 
-def _columns_argument(text: str) -> dict[str, str]:
+def _tariff_columns_argument(text: str) -> dict[str, str]:
     try: return tariff_columns(text)
     except ValueError as e: raise argparse.ArgumentTypeError(str(e)) from None
 
 def add_tariff_arguments(parser: argparse.ArgumentParser) -> None: # a verb's parser
     "Where prices come from"
     parser.add_argument('--tariff', metavar='FILE', help='CSV of your snapshot (default: the example that comes with the lab)')
-    parser.add_argument('--tariff-columns', type=_columns_argument, metavar='MAP', help="its columns, where they differ: 'gpu=...,duration_days=...,price_usd_cents=...'")
+    parser.add_argument('--tariff-columns', type=_tariff_columns_argument, metavar='MAP', help="its columns, where they differ: 'gpu=...,duration_days=...,price_usd_cents=...'")
 
 def days_argument(text: str, # as typed
                  ) -> int: # 3, 7 or 30
