@@ -145,8 +145,8 @@ def localize(site, config):
     if any(KATEX in text for text in pages.values()): vendor_katex(site)
     for file, text in pages.items():
         up = '../' * (len(file.relative_to(site).parts) - 1)
-        text = text.replace(f'href="{own}', f'href="{up}').replace(KATEX, f'{up}site_libs/katex')
         text = re.sub(re.escape(f'href="{sources}') + r'([\w/.]+)#L(\d+)"', rf'href="{up}source/\1.html#L-\2"', text)
+        text = text.replace(f'href="{own}', f'href="{up}').replace(KATEX, f'{up}site_libs/katex')
         file.write_text(text, encoding='utf-8')
 
 
