@@ -123,6 +123,8 @@ def vendor_katex(site):
                 member.name = member.name.replace('package/dist', 'site_libs/katex')
                 t.extract(member, site, filter='data')
     archive.unlink()
+    style = site / 'site_libs' / 'katex' / 'katex.min.css' # it names each font in two older formats too
+    style.write_text(re.sub(r',url\(fonts/[^)]*\.(woff|ttf)\) format\("\w+"\)', '', style.read_text(encoding='utf-8')), encoding='utf-8')
 
 
 def source_pages(site):
