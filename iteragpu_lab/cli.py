@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #36b573fe
+# %% ../nbs/90_cli.ipynb #09da580b
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
+    'price': 'pricing.quote:PRICE',
 }
 
 def load_verb(name: str, # a key of `VERBS`
