@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #019cdd36
+# %% ../nbs/90_cli.ipynb #e2561b5f
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
+    'choose': 'plan:CHOOSE',
     'price': 'pricing.quote:PRICE',
 }
 
