@@ -223,7 +223,7 @@ def _sync_folder(folder: Path) -> None:
     except OSError: pass
     finally: os.close(fd)
 
-# %% ../nbs/01_documents.ipynb #5a1b07a9
+# %% ../nbs/01_documents.ipynb #335687da
 def write_new(path: str | Path, # a name that is not taken
               content: str | bytes, # the whole content; text is written as UTF-8
              ) -> Path: # the path; Refused with one sentence if it cannot be written
@@ -242,7 +242,7 @@ def write_new(path: str | Path, # a name that is not taken
         _sync_folder(path.parent)
     except OSError as e: raise refusal(path, e) from e
     finally:
-        if temporary.exists(): temporary.unlink()
+        if os.path.lexists(temporary): temporary.unlink() # unlike Path.exists, no error where the folder may not be searched
     return path
 
 # %% ../nbs/01_documents.ipynb #952c4142
