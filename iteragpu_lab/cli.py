@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #09da580b
+# %% ../nbs/90_cli.ipynb #019cdd36
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
+    'plan': 'plan:PLAN',
     'price': 'pricing.quote:PRICE',
 }
 

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder', 'data_path']
+           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'Environment', 'Measurement', 'to_dict', 'to_json',
+           'refusal', 'write_new', 'write_new_folder', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -132,6 +133,76 @@ class Quote(Document):
     unit_cost_exact: str | None # 'p/q' in cents
     tariff: dict[str, Any] # file name, snapshot date, sha256, source and note of the row
     notes: tuple[str, ...] = () # among them the tariff's own reservation
+
+# %% ../nbs/01_documents.ipynb #31c11291
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    "Lots of one model for one duration, whose cards have room"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards_per_lot: int # cards
+    cards: int # cards in all
+    lot_price_usd_cents: int # of one lot for the whole duration
+    total_usd_cents: int # lots x lot price
+    per_card_usd_cents: str # total / cards
+    per_card_day_usd_cents: str # total / cards / days; a comparison, no price
+    unit_cost_usd_cents: str | None # total / accepted results; None where none were stated
+    usable_bytes: int # of one card, the smallest figure known
+    usable_read_by: str # 'runtime', 'driver' or 'environment'
+    usable_source: str # that reading, as its source has it
+    free_bytes: int # usable less needed, on one card
+    step_seconds_at_least: float | None = None # lower bound of one step on one card; None where it cannot be known
+    step_bound_by: str | None = None # 'compute' or 'memory', whichever sets that bound
+
+@dataclass(frozen=True, kw_only=True)
+class Rejection:
+    "A model none of whose packages holds the work, with the first test it failed"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    test: Literal['memory figure', 'memory', 'whole lots', 'ten lots', 'stock']
+    by: int | None # how much is missing; None where that cannot be said
+    unit: Literal['bytes', 'cards', 'lots'] | None # of `by`
+    sentence: str # the same in words
+
+@dataclass(frozen=True, kw_only=True)
+class NearMiss:
+    "The smallest change of one kind with which a rejected model would hold the work"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    change: str # in words, such as 'context 8192 -> 6144'
+    setting: dict[str, Any] # the changed options, in the words of the command line
+    needed_bytes: int # on each card, with the margin
+    usable_bytes: int # of one card
+    total_usd_cents: int # of the cheapest package with that change
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    "Another precision of the same work, with the cheapest package that holds it"
+    name: str # such as 'weights nf4, kv fp8'
+    setting: dict[str, Any] # the changed options, in the words of the command line
+    needed_bytes: int | None # on each card, with the margin; None where it cannot be estimated
+    package: Package | None # None where no package holds it
+    reason: str | None = None # why a field is None
+
+# %% ../nbs/01_documents.ipynb #203eaf64
+@dataclass(frozen=True, kw_only=True)
+class Choice(Document):
+    "Packages that hold an estimated peak on each card, and why the others do not"
+    KIND = 'choice'
+    SCHEMA_VERSION = 1
+    question: dict[str, Any] # days, lots, cards, strategy, margin, stock, accepted results
+    estimate: dict[str, Any] # when it was made, of what, and its peak
+    need: dict[str, Any] # on each card: allocated, reserved, process, which decides, margin, needed
+    chosen: Package | None # the first by the rule
+    others: tuple[Package, ...] # every further package, in the order of the rule
+    rejected: tuple[Rejection, ...]
+    rule: str # of the order
+    near_misses: tuple[NearMiss, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #b0fa137d
 @dataclass(frozen=True, kw_only=True)
