@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, add_verb, run, verb_options
 
-# %% ../nbs/90_cli.ipynb #36b573fe
+# %% ../nbs/90_cli.ipynb #532c4ed8
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
+    'environment': 'measure.environment:ENVIRONMENT',
+    'measure': 'measure.protocol:MEASURE',
 }
 
 def load_verb(name: str, # a key of `VERBS`
