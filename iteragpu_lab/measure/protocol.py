@@ -312,7 +312,7 @@ def requested_bytes(text: str, # of an out-of-memory error
     match = _TRIED.search(text)
     return round(float(match[1]) * _SCALES[match[2]]) if match else None
 
-# %% ../../nbs/measure/02_protocol.ipynb #0b9adb28
+# %% ../../nbs/measure/02_protocol.ipynb #816e4ae2
 def largest_free_block(probe: DeviceProbe, # of the device
                       ) -> int: # bytes; NotKnown where the allocator keeps no such list
     "The largest block that the allocator holds without using it"
@@ -329,6 +329,7 @@ def memory_explanation(memory: Mapping[str, int | None], # figures of a failure
     if asked is None or free is None: return 'the figures do not say what stood in the way'
     if asked > total: return 'the one request is larger than the whole device'
     if idle is not None and asked <= idle: return 'fragmentation: the allocator held enough free memory, in pieces too small for the request'
+    if asked <= free: return 'the device had room for the request; a limit set for this process stood in the way'
     if others_bytes and asked <= free + (idle or 0) + others_bytes: return 'neighbours: with what other processes held before this one began, it would have been enough'
     return 'this process had filled the device; the request did not fit beside what it held'
 
