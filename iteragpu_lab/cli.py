@@ -5,17 +5,18 @@
 # %% auto #0
 __all__ = ['VERBS', 'load_verb', 'parser', 'main']
 
-# %% ../nbs/90_cli.ipynb #551fd7d6
+# %% ../nbs/90_cli.ipynb #7b65f751
 import importlib, sys
 from collections.abc import Sequence
 from . import __version__
-from .commands import Parser, Verb, add_verb, run, verb_options
+from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #532c4ed8
+# %% ../nbs/90_cli.ipynb #7692bcf9
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.protocol:MEASURE',
+    'price': 'pricing.quote:PRICE',
 }
 
 def load_verb(name: str, # a key of `VERBS`
@@ -24,17 +25,11 @@ def load_verb(name: str, # a key of `VERBS`
     module, attribute = VERBS[name].split(':')
     return getattr(importlib.import_module(f'iteragpu_lab.{module}'), attribute)
 
-# %% ../nbs/90_cli.ipynb #e2977316
+# %% ../nbs/90_cli.ipynb #7e53ab80
 def parser(names: Sequence[str] = tuple(VERBS), # verbs to load
           ) -> Parser: # with a subparser for each
     "The command line, with the verbs that were named"
-    top = Parser(prog='iteragpu', description='Size, price, measure and record GPU experiments.', allow_abbrev=False)
-    top.add_argument('--version', action='version', version=f'iteragpu-lab {__version__}')
-    subparsers = top.add_subparsers(dest='verb', required=True, metavar='VERB', parser_class=Parser)
-    for name in names:
-        verb = load_verb(name)
-        add_verb(subparsers.add_parser(name, help=verb.help, **verb_options(verb)), verb)
-    return top
+    return command_line('iteragpu', 'Size, price, measure and record GPU experiments.', [load_verb(o) for o in names], f'iteragpu-lab {__version__}')
 
 def main(argv: Sequence[str] | None = None, # arguments; the process's own if absent
         ) -> int: # exit code

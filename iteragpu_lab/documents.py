@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'data_path']
+           'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder', 'data_path']
 
-# %% ../nbs/01_documents.ipynb #097f48e4
-import dataclasses, errno, json, os, secrets
+# %% ../nbs/01_documents.ipynb #054da731
+import dataclasses, errno, json, os, secrets, shutil
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -245,6 +245,28 @@ def write_new(path: str | Path, # a name that is not taken
     except OSError as e: raise refusal(path, e) from e
     finally:
         if temporary.exists(): temporary.unlink()
+    return path
+
+# %% ../nbs/01_documents.ipynb #952c4142
+def write_new_folder(path: str | Path, # a name that is not taken
+                     files: dict[str, str | bytes], # relative name to content
+                    ) -> Path: # the path; Refused with one sentence if it cannot be written
+    "Write a folder that did not exist, with all its files or not at all"
+    path = Path(path)
+    temporary = path.with_name(f'.{path.name[:200]}.{os.getpid()}.{secrets.token_hex(4)}.tmp') if path.name else path
+    try:
+        if not path.name or os.path.lexists(path): raise FileExistsError(errno.EEXIST, 'File exists')
+        temporary.mkdir()
+        for name, content in files.items():
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+            write_new(temporary / name, content)
+        temporary.rename(path)
+        _sync_folder(path.parent)
+    except OSError as e:
+        taken = errno.EEXIST if e.errno == errno.ENOTEMPTY else e.errno
+        raise refusal(path, OSError(taken, e.strerror)) from e
+    finally:
+        if temporary != path: shutil.rmtree(temporary, ignore_errors=True)
     return path
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75

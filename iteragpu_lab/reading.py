@@ -16,14 +16,14 @@ from .documents import Document, Environment, Estimate, Measurement, Quote, Refu
 KINDS = {cls.KIND: cls for cls in (Estimate, Quote, Environment, Measurement)}
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
-# %% ../nbs/02_reading.ipynb #f7b6d96e
+# %% ../nbs/02_reading.ipynb #9f440ea8
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     "A JSON object whose keys are all different"
-    seen = dict(pairs)
-    if len(seen) < len(pairs):
-        keys = [k for k, _ in pairs]
-        raise ValueError(f'the key {next(k for k in keys if keys.count(k) > 1)!r} stands twice')
-    return seen
+    whole = dict(pairs)
+    if len(whole) < len(pairs):
+        seen = set()
+        raise ValueError(f'the key {next(k for k, _ in pairs if k in seen or seen.add(k))!r} stands twice')
+    return whole
 
 def _no_constant(name: str) -> None: raise ValueError(f'{name} is not JSON')
 

@@ -201,16 +201,18 @@ def test_retries_mark_another_regime(torch, tmp_path, monkeypatch):
     monkeypatch.setattr(standin_torch.Card, 'retries', 2)
     assert any('another regime' in o for o in measure_network(asked(), tmp_path / 'a.json').summary['flags'])
 
-# %% ../../nbs/tests/test_measure.ipynb #344000ca
+# %% ../../nbs/tests/test_measure.ipynb #bf2e2340
 class Held: "Something that a frame holds"
 
 def test_failure_frees_what_its_frames_hold(torch):
-    seen = []
+    seen, errors = [], []
     def work():
         held, block = Held(), torch.empty(200 * 2**20, torch.uint8, 'cuda:0')
         seen.append(weakref.ref(held))
         try: raise ValueError('first')
-        except ValueError: raise torch.OutOfMemoryError('CUDA out of memory. Tried to allocate 2.50 GiB.')
+        except ValueError:
+            errors.append(torch.OutOfMemoryError('CUDA out of memory. Tried to allocate 2.50 GiB.'))
+            raise errors[-1]
     probe = DeviceProbe(torch, 0)
     for _ in range(2):
         before = torch.cuda.memory_allocated(probe.device)
