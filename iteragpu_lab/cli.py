@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #019cdd36
+# %% ../nbs/90_cli.ipynb #7692bcf9
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
+    'environment': 'measure.environment:ENVIRONMENT',
+    'measure': 'measure.protocol:MEASURE',
     'price': 'pricing.quote:PRICE',
 }
 

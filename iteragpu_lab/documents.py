@@ -75,7 +75,7 @@ class Peak:
         known = [o for o in (self.process_bytes, self.reserved_bytes, self.allocated_bytes) if o is not None]
         return known[0] if known else None
 
-# %% ../nbs/01_documents.ipynb #466cb86a
+# %% ../nbs/01_documents.ipynb #5129346a
 @dataclass(frozen=True, kw_only=True)
 class PhaseRow:
     "One phase of a run: readings at its start, at its end, and the peaks between"
@@ -95,6 +95,7 @@ class PhaseRow:
     device_total_bytes: int | None = None
     card: int | None = None # index, where there are several
     values: dict[str, float] = field(default_factory=dict) # what a workload's step returned about quality
+    driver: dict[str, Any] = field(default_factory=dict) # clocks, temperature, slowdowns and energy around the phase
     reasons: dict[str, str] = field(default_factory=dict) # why a field is null
 
 # %% ../nbs/01_documents.ipynb #3a343091
@@ -221,7 +222,7 @@ class Environment(Document):
     numerics: dict[str, Any] # TF32, matmul precision, determinism
     variables: dict[str, str | None] # a named allowlist of environment variables
 
-# %% ../nbs/01_documents.ipynb #b901b8c2
+# %% ../nbs/01_documents.ipynb #b149fd89
 STATUSES = ('done', 'out_of_memory', 'failed', 'cancelled', 'bound_hit', 'incomplete')
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +240,7 @@ class Measurement(Document):
     workload: dict[str, Any] | None = None # the user's own work, where it was measured
     summary: dict[str, Any] = field(default_factory=dict) # cold and warm apart
     failure: dict[str, Any] | None = None # phase, row, error, memory at that moment
+    finished_at: str | None = None # UTC; `created_at` is the moment the run began
     notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #f59826d7
