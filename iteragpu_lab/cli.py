@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #e2561b5f
+# %% ../nbs/90_cli.ipynb #7692bcf9
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
+    'environment': 'measure.environment:ENVIRONMENT',
+    'measure': 'measure.protocol:MEASURE',
     'price': 'pricing.quote:PRICE',
+    'bundle': 'bundle:BUNDLE',
 }
 
 def load_verb(name: str, # a key of `VERBS`

@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'Environment', 'Measurement', 'to_dict', 'to_json',
-           'refusal', 'write_new', 'write_new_folder', 'data_path']
+           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'CampaignRun', 'Slot', 'CampaignPackage',
+           'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
+           'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -75,7 +76,7 @@ class Peak:
         known = [o for o in (self.process_bytes, self.reserved_bytes, self.allocated_bytes) if o is not None]
         return known[0] if known else None
 
-# %% ../nbs/01_documents.ipynb #466cb86a
+# %% ../nbs/01_documents.ipynb #5129346a
 @dataclass(frozen=True, kw_only=True)
 class PhaseRow:
     "One phase of a run: readings at its start, at its end, and the peaks between"
@@ -95,6 +96,7 @@ class PhaseRow:
     device_total_bytes: int | None = None
     card: int | None = None # index, where there are several
     values: dict[str, float] = field(default_factory=dict) # what a workload's step returned about quality
+    driver: dict[str, Any] = field(default_factory=dict) # clocks, temperature, slowdowns and energy around the phase
     reasons: dict[str, str] = field(default_factory=dict) # why a field is null
 
 # %% ../nbs/01_documents.ipynb #3a343091
@@ -204,6 +206,63 @@ class Choice(Document):
     tariff: dict[str, Any] # file name, snapshot date, sha256
     notes: tuple[str, ...] = ()
 
+# %% ../nbs/01_documents.ipynb #3af65f93
+@dataclass(frozen=True, kw_only=True)
+class CampaignRun:
+    "One run of a campaign, on one card"
+    name: str # unique within the campaign
+    seconds: int # expected, on one card of the campaign's model
+    basis: Literal['measured', 'stated'] # a measured small case, or a statement
+    optional: bool # whether the question can be answered without it
+    stop: str | None = None # its own stop criterion, where it has one
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    "What a card does from one moment to another"
+    kind: Literal['setup', 'first', 'required', 'optional', 'checks', 'export']
+    name: str # of the run, or the kind
+    card: int | None # index; None where all cards wait for it
+    start_seconds: int # from the begin of the package
+    end_seconds: int # from the begin of the package
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignPackage:
+    "A package that a campaign was laid out for"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards: int # that work in parallel
+    total_usd_cents: int # lots x lot price
+    window_seconds: int # left for runs on each card, after setup, first case, checks, export and the share kept free
+    longest_first_seconds: int # until the last run ends, longest runs first
+    bound_seconds: int # that no order of the runs can beat
+
+# %% ../nbs/01_documents.ipynb #d83d95bf
+@dataclass(frozen=True, kw_only=True)
+class Campaign(Document):
+    "Runs laid out over the cards and days of the cheapest package that holds them"
+    KIND = 'campaign'
+    SCHEMA_VERSION = 1
+    question: str # to be answered
+    gpu: str # model whose times are expected
+    ready: dict[str, bool] # what must be there before the clock starts
+    stop: tuple[str, ...] # criteria for the whole campaign
+    first: CampaignRun # the small complete case
+    runs: tuple[CampaignRun, ...] # required ones, then optional ones
+    setup_seconds: int # before anything runs
+    checks_seconds: int # after the runs
+    export_seconds: int # last of all
+    keep_free_percent: str # share of the package kept free, decimal
+    package: CampaignPackage | None # the cheapest that holds every required run
+    slots: tuple[Slot, ...] # in that package, or in the largest one where none holds them
+    not_placed: tuple[str, ...] # runs without a slot
+    with_optional: CampaignPackage | None # the cheapest that holds the optional runs too
+    optional_adds_usd_cents: int | None # what that costs more
+    undecided: tuple[CampaignPackage, ...] # cheaper ones that the bound does not exclude
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
+
 # %% ../nbs/01_documents.ipynb #b0fa137d
 @dataclass(frozen=True, kw_only=True)
 class Environment(Document):
@@ -221,7 +280,7 @@ class Environment(Document):
     numerics: dict[str, Any] # TF32, matmul precision, determinism
     variables: dict[str, str | None] # a named allowlist of environment variables
 
-# %% ../nbs/01_documents.ipynb #b901b8c2
+# %% ../nbs/01_documents.ipynb #b149fd89
 STATUSES = ('done', 'out_of_memory', 'failed', 'cancelled', 'bound_hit', 'incomplete')
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +298,7 @@ class Measurement(Document):
     workload: dict[str, Any] | None = None # the user's own work, where it was measured
     summary: dict[str, Any] = field(default_factory=dict) # cold and warm apart
     failure: dict[str, Any] | None = None # phase, row, error, memory at that moment
+    finished_at: str | None = None # UTC; `created_at` is the moment the run began
     notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #f59826d7
@@ -294,7 +354,7 @@ def _sync_folder(folder: Path) -> None:
     except OSError: pass
     finally: os.close(fd)
 
-# %% ../nbs/01_documents.ipynb #5a1b07a9
+# %% ../nbs/01_documents.ipynb #335687da
 def write_new(path: str | Path, # a name that is not taken
               content: str | bytes, # the whole content; text is written as UTF-8
              ) -> Path: # the path; Refused with one sentence if it cannot be written
@@ -313,7 +373,7 @@ def write_new(path: str | Path, # a name that is not taken
         _sync_folder(path.parent)
     except OSError as e: raise refusal(path, e) from e
     finally:
-        if temporary.exists(): temporary.unlink()
+        if os.path.lexists(temporary): temporary.unlink() # unlike Path.exists, no error where the folder may not be searched
     return path
 
 # %% ../nbs/01_documents.ipynb #952c4142
