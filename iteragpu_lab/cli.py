@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #7692bcf9
+# %% ../nbs/90_cli.ipynb #219f8be1
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
+    'campaign': 'pricing.campaign:CAMPAIGN',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.protocol:MEASURE',
     'price': 'pricing.quote:PRICE',
