@@ -15,6 +15,7 @@ from .commands import Parser, Verb, command_line, run
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
+    'choose': 'plan:CHOOSE',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.protocol:MEASURE',
     'price': 'pricing.quote:PRICE',

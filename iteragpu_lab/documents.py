@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'Environment', 'Measurement', 'to_dict', 'to_json',
-           'refusal', 'write_new', 'write_new_folder', 'data_path']
+           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'CampaignRun', 'Slot', 'CampaignPackage',
+           'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
+           'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -202,6 +203,63 @@ class Choice(Document):
     rule: str # of the order
     near_misses: tuple[NearMiss, ...] = ()
     variants: tuple[Variant, ...] = ()
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #3af65f93
+@dataclass(frozen=True, kw_only=True)
+class CampaignRun:
+    "One run of a campaign, on one card"
+    name: str # unique within the campaign
+    seconds: int # expected, on one card of the campaign's model
+    basis: Literal['measured', 'stated'] # a measured small case, or a statement
+    optional: bool # whether the question can be answered without it
+    stop: str | None = None # its own stop criterion, where it has one
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    "What a card does from one moment to another"
+    kind: Literal['setup', 'first', 'required', 'optional', 'checks', 'export']
+    name: str # of the run, or the kind
+    card: int | None # index; None where all cards wait for it
+    start_seconds: int # from the begin of the package
+    end_seconds: int # from the begin of the package
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignPackage:
+    "A package that a campaign was laid out for"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards: int # that work in parallel
+    total_usd_cents: int # lots x lot price
+    window_seconds: int # left for runs on each card, after setup, first case, checks, export and the share kept free
+    longest_first_seconds: int # until the last run ends, longest runs first
+    bound_seconds: int # that no order of the runs can beat
+
+# %% ../nbs/01_documents.ipynb #d83d95bf
+@dataclass(frozen=True, kw_only=True)
+class Campaign(Document):
+    "Runs laid out over the cards and days of the cheapest package that holds them"
+    KIND = 'campaign'
+    SCHEMA_VERSION = 1
+    question: str # to be answered
+    gpu: str # model whose times are expected
+    ready: dict[str, bool] # what must be there before the clock starts
+    stop: tuple[str, ...] # criteria for the whole campaign
+    first: CampaignRun # the small complete case
+    runs: tuple[CampaignRun, ...] # required ones, then optional ones
+    setup_seconds: int # before anything runs
+    checks_seconds: int # after the runs
+    export_seconds: int # last of all
+    keep_free_percent: str # share of the package kept free, decimal
+    package: CampaignPackage | None # the cheapest that holds every required run
+    slots: tuple[Slot, ...] # in that package, or in the largest one where none holds them
+    not_placed: tuple[str, ...] # runs without a slot
+    with_optional: CampaignPackage | None # the cheapest that holds the optional runs too
+    optional_adds_usd_cents: int | None # what that costs more
+    undecided: tuple[CampaignPackage, ...] # cheaper ones that the bound does not exclude
     tariff: dict[str, Any] # file name, snapshot date, sha256
     notes: tuple[str, ...] = ()
 

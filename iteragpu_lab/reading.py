@@ -5,15 +5,15 @@
 # %% auto #0
 __all__ = ['KINDS', 'MAX_BYTES', 'strict_json', 'parse', 'read', 'schemas', 'write_schemas']
 
-# %% ../nbs/02_reading.ipynb #3cb3b392
+# %% ../nbs/02_reading.ipynb #6f1665b7
 import json
 from pathlib import Path
 from typing import Any
 import msgspec
-from .documents import Choice, Document, Environment, Estimate, Measurement, Quote, Refused, refusal, to_json
+from .documents import Campaign, Choice, Document, Environment, Estimate, Measurement, Quote, Refused, refusal, to_json
 
-# %% ../nbs/02_reading.ipynb #1947f6b1
-KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Environment, Measurement)}
+# %% ../nbs/02_reading.ipynb #bcd11882
+KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Campaign, Environment, Measurement)}
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
 # %% ../nbs/02_reading.ipynb #9f440ea8
