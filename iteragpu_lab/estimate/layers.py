@@ -115,21 +115,21 @@ class Layer:
     def parameters(self) -> int:
         return sum(w.elements for w in self.weights)
 
-# %% ../../nbs/estimate/06_layers.ipynb #eb8a8bb4
+# %% ../../nbs/estimate/06_layers.ipynb #8a0b5f6e
 @dataclass(frozen=True)
 class Style:
     "How a family computes, where that decides which tensors live."
     norm: str = 'rms'  # 'rms', 'rms-float32' (weight applied in float32) or 'layer'
-    dropout: bool = False  # dropout between the parts of a layer, when training
-    attention_dropout: bool = False
-    embedding_dropout: bool = False
+    dropout: float = 0.0  # probability of dropping the output of a part, when training
+    attention_dropout: float = 0.0
+    embedding_dropout: float = 0.0
     embedding_scale: bool = False  # embeddings are multiplied by a constant
     post_norm: bool = False  # norms follow the parts (BERT, OLMo 2)
     softcap: bool = False  # logits pass through a scaled tanh
     loss_shift: bool = True  # labels are shifted; False for masked language models
     float32_logits: bool = True  # logits are copied to float32 for the loss
 
-# %% ../../nbs/estimate/06_layers.ipynb #0f7de296
+# %% ../../nbs/estimate/06_layers.ipynb #92a52256
 @dataclass(frozen=True)
 class Architecture:
     "A model as shapes."
@@ -147,6 +147,13 @@ class Architecture:
     buffer_bytes: int = 0  # buffers that stay on the card, rounded
     notes: tuple[str, ...] = ()
     source: str = ''
+
+    memo: dict = field(default_factory=dict, compare=False, repr=False)  # results that many settings share
+
+    @cached_property
+    def ordered(self) -> tuple[Weight, ...]:  # every weight as often as it occurs, in the order in which modules make them
+        inside = (w for layer in self.layers for w in layer.weights)
+        return (*self.embeddings, *inside, *self.final, *self.head)
 
     @cached_property
     def groups(self) -> tuple[tuple[Layer, int], ...]:  # each different layer with its count
