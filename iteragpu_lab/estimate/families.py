@@ -47,7 +47,7 @@ class Fields:
         "A yes or no."
         return bool(self.get(name, default))
 
-# %% ../../nbs/estimate/08_families.ipynb #7a1f0495
+# %% ../../nbs/estimate/08_families.ipynb #9bf9b35b
 @dataclass(frozen=True)
 class Family:
     "What a family does differently from Llama."
@@ -70,7 +70,7 @@ class Family:
     experts: str = ''  # field that holds the width of one expert
     sinks: bool = False
     rotary: bool = True
-    final_norm: bool = True
+    partial: bool = False
 
 # %% ../../nbs/estimate/08_families.ipynb #d10c3634
 _DROPOUTS = {'dropout': ('resid_pdrop', 'hidden_dropout', 'hidden_dropout_prob', 'dropout', 'dropout_rate'),
@@ -99,7 +99,7 @@ def head_size(c: Fields) -> int:
     stated = c.get('head_dim')
     return stated if stated else c.need('hidden_size') // c.need('num_attention_heads')
 
-# %% ../../nbs/estimate/08_families.ipynb #a68ed4fd
+# %% ../../nbs/estimate/08_families.ipynb #c0f230f5
 _TYPES = {'full_attention': '', 'sliding_attention': 'window', 'chunked_attention': 'chunk', 'linear_attention': 'delta', 'attention': ''}
 
 def layer_type(c: Fields, family: Family, i: int) -> str:
@@ -119,7 +119,7 @@ def attention(c: Fields, family: Family, i: int) -> Attention:
     if heads % kv_heads: raise Refused(f'{c.where} has {heads} heads and {kv_heads} key-value heads: the first must be a multiple of the second')
     return Attention(heads, kv_heads, size, size, window=c.get('sliding_window') if kind == 'window' else None,
                      chunk=c.get('attention_chunk_size') if kind == 'chunk' else None, qk_norm=family.qk_norm, fused=len(family.names) == 2,
-                     bias=_says(c, family.qkv_bias), rotary=family.rotary, sinks=family.sinks)
+                     bias=_says(c, family.qkv_bias), rotary=family.rotary, sinks=family.sinks, partial=family.partial)
 
 def attention_weights(c: Fields, family: Family, a: Attention) -> tuple[Weight, ...]:
     "Projections and head norms of the common attention."
@@ -328,9 +328,9 @@ def qwen3_next_layer(c: Fields, family: Family, i: int) -> Layer:
     m = expert_mlp(c, family) if sparse else dense_mlp(c, family, c.need('intermediate_size'))
     return Layer(mixer, m, weights + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #62271ce1
+# %% ../../nbs/estimate/08_families.ipynb #84473c38
 _LAYER = Style(norm='layer')
-_GPT = Style(norm='layer', dropout=0.1, attention_dropout=0.1, embedding_dropout=0.1)
+_GPT = Style(norm='layer', dropout=0.1, attention_dropout=0.1, embedding_dropout=0.1, holds_attention=True)
 _GEMMA = Style(norm='rms-float32', embedding_scale=True)
 _gemma = dict(tied=True, activation='gelu_pytorch_tanh')
 _plain = dict(gated=False, norm_bias=True, mlp_bias=True, qkv_bias=True, out_bias=True)
@@ -347,13 +347,13 @@ FAMILIES: dict[str, Family] = {
     'gemma3_text': Family(_GEMMA, norms=4, qk_norm='head', window='types', **_gemma),
     'gemma4_text': Family(_GEMMA, layer=gemma4_layer, norms=4, qk_norm='head', **_gemma),
     'phi3': Family(Style(), names=('qkv_proj', 'o_proj'), mlp_names=('gate_up_proj', 'down_proj'), window='all'),
-    'phi': Family(_LAYER, names=('q_proj', 'k_proj', 'v_proj', 'dense'), mlp_names=('fc1', 'fc2'), norms=1, parallel=True, activation='gelu_new', **_plain),
+    'phi': Family(_LAYER, names=('q_proj', 'k_proj', 'v_proj', 'dense'), mlp_names=('fc1', 'fc2'), norms=1, parallel=True, partial=True, activation='gelu_new', **_plain),
     'falcon': Family(_LAYER, layer=falcon_layer, tied=True, norm_bias=True),
     'gpt2': Family(_GPT, layer=gpt2_layer, names=('c_attn', 'c_proj'),
                    mlp_names=('c_fc', 'c_proj'), tied=True, positions=0, rotary=False, activation='gelu_new', **_plain),
     'gpt_bigcode': Family(_GPT, names=('c_attn', 'c_proj'),
                           mlp_names=('c_fc', 'c_proj'), tied=True, positions=0, rotary=False, activation='gelu_pytorch_tanh', **_plain),
-    'gpt_neox': Family(_LAYER, names=('query_key_value', 'dense'), mlp_names=('dense_h_to_4h', 'dense_4h_to_h'), parallel=True,
+    'gpt_neox': Family(_LAYER, names=('query_key_value', 'dense'), mlp_names=('dense_h_to_4h', 'dense_4h_to_h'), parallel=True, partial=True,
                        activation='gelu', gated=False, norm_bias=True, mlp_bias=True),
     'opt': Family(Style(norm='layer', dropout=0.1), names=('q_proj', 'k_proj', 'v_proj', 'out_proj'), mlp_names=('fc1', 'fc2'), tied=True, positions=2,
                   rotary=False, activation='relu', gated=False, norm_bias=True, mlp_bias='enable_bias', qkv_bias='enable_bias', out_bias='enable_bias'),

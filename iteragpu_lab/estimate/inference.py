@@ -27,12 +27,12 @@ def state_bytes(architecture: Architecture, batch: int, element_bytes: int = 2, 
     found = [(layer.mixer, n) for layer, n in architecture.groups if isinstance(layer.mixer, State)]
     return batch * sum(n * (s.conv_elements * element_bytes + s.state_elements * state_element_bytes) for s, n in found)
 
-# %% ../../nbs/estimate/20_inference.ipynb #ca02c99a
+# %% ../../nbs/estimate/20_inference.ipynb #3db3be1a
 def needs_mask(layer: Layer, keys: int, family: str) -> bool:
     "Whether attention gets its mask as a tensor."
     a = layer.mixer
     limit = a.window or a.chunk if isinstance(a, Attention) else None
-    return bool(limit and keys >= limit) or family in ('falcon',)
+    return bool(limit and keys >= limit) or family == 'falcon'
 
 def flow(architecture: Architecture, s: Setting, layer: Layer, length: int, keys: int, saving: bool = False) -> Flow:
     "A fresh tape with the sizes of this setting."

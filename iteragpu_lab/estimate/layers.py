@@ -23,7 +23,7 @@ class Weight:
     def elements(self) -> int:  # of all its tensors
         return prod(self.shape) * self.tensors
 
-# %% ../../nbs/estimate/06_layers.ipynb #a849078f
+# %% ../../nbs/estimate/06_layers.ipynb #7210a82c
 @dataclass(frozen=True)
 class Attention:
     "Sizes of one attention."
@@ -40,6 +40,7 @@ class Attention:
     fused: bool = False  # one matrix makes queries, keys and values
     bias: bool = False  # projections of queries, keys and values have a bias
     rotary: bool = True  # positions are rotated into queries and keys
+    partial: bool = False  # only a part of each head is rotated, and joined with the rest
     gated: bool = False  # half of a doubled query projection gates the output
     sinks: bool = False  # learned logits beside the scores
     keeps_cache: bool = True  # False where a layer reads another layer's cache
@@ -115,7 +116,7 @@ class Layer:
     def parameters(self) -> int:
         return sum(w.elements for w in self.weights)
 
-# %% ../../nbs/estimate/06_layers.ipynb #8a0b5f6e
+# %% ../../nbs/estimate/06_layers.ipynb #7b8d9a48
 @dataclass(frozen=True)
 class Style:
     "How a family computes, where that decides which tensors live."
@@ -127,6 +128,7 @@ class Style:
     post_norm: bool = False  # norms follow the parts (BERT, OLMo 2)
     softcap: bool = False  # logits pass through a scaled tanh
     loss_shift: bool = True  # labels are shifted; False for masked language models
+    holds_attention: bool = False  # a variable of the block names the attention's output until its end (GPT-2)
     float32_logits: bool = True  # logits are copied to float32 for the loss
 
 # %% ../../nbs/estimate/06_layers.ipynb #92a52256

@@ -81,7 +81,7 @@ def optimizer_temporaries(t: Trained, s: Setting) -> tuple[int, str, str]:
     if s.optimizer == 'adafactor': return t.largest * t.width, f'{t.largest:,} x {t.width} B', 'torch/optim/_adafactor.py: variance estimate of the largest tensor'
     return 0, '0', f'torch/optim: {s.optimizer} {s.optimizer_mode} makes no tensors of the parameters\' size'
 
-# %% ../../nbs/estimate/30_training.ipynb #59e5eeff
+# %% ../../nbs/estimate/30_training.ipynb #649af2c9
 def train_flow(architecture: Architecture, s: Setting, layer: Layer) -> Flow:
     "A saving tape with this setting's sizes."
     f = flow(architecture, s, layer, s.context_tokens, s.context_tokens, saving=True)
@@ -99,7 +99,8 @@ def forward_tape(architecture: Architecture, s: Setting, layer: Layer) -> Flow:
 
 def _output_kept(f: Flow) -> bool:
     # The next norm saves its input itself, unless it makes a float32 copy of it first; a product saves it where norms follow the parts.
-    return f.style.norm == 'layer' or f.stream == 4 or (f.style.post_norm and not f.frozen)
+    if f.style.post_norm: return not f.frozen and not f.mixed
+    return f.style.norm == 'layer' or f.stream == 4
 
 Saved = dict[str, tuple[int, str]]
 
@@ -114,13 +115,20 @@ def saved_activations(architecture: Architecture, s: Setting) -> tuple[Saved, li
             continue
         for name, (size, factors) in f.tape.saved().items():
             if name != 'layer input': _collect(found, name, n * size, f'{n} layers x {written(factors)}')
+    if s.lora_rank and s.checkpointing != 'full': _without_first(found, architecture, kinds)
     return found, kinds
+
+def _without_first(found: Saved, architecture: Architecture, kinds: list[tuple[Layer, int, Flow]]) -> None:
+    # Nothing before the first adapter has a gradient, so the first norm saves nothing.
+    tape = next(f.tape for layer, _, f in kinds if layer is architecture.layers[0])
+    for name in ('normed input in float32', 'normed scale', 'normed statistics'):
+        if name in tape.kept and name in tape.live: _collect(found, name, -tape.live[name][0], '- the first layer, before which nothing is trained')
 
 def _collect(found: Saved, name: str, size: int, formula: str) -> None:
     before, text = found.get(name, (0, ''))
-    found[name] = (before + size, f'{text} + {formula}' if text else formula)
+    found[name] = (before + size, f'{text} {formula}' if size < 0 else f'{text} + {formula}' if text else formula)
 
-# %% ../../nbs/estimate/30_training.ipynb #703e20f4
+# %% ../../nbs/estimate/30_training.ipynb #f88dae81
 def outer_saved(architecture: Architecture, s: Setting) -> Tape:
     "What is saved between the embedding and the loss, outside the layers."
     f = train_flow(architecture, s, architecture.layers[-1])
@@ -129,6 +137,9 @@ def outer_saved(architecture: Architecture, s: Setting) -> Tape:
     if style.embedding_dropout:
         t.make('embedding dropout mask', f.tokens, f.hidden, 1)
         t.keep('embedding dropout mask')
+    if any(w.kind == 'norm' for w in architecture.embeddings):
+        t.make('embedding sum', f.tokens, f.hidden, f.stream)
+        t.keep('embedding sum')
     first_kept = s.checkpointing != 'full' and _output_kept(f) and not (f.frozen and f.style.norm != 'layer' and f.stream != 4)
     if first_kept: t.keep('embeddings')
     t.keep('rotary tables', 'attention mask')
@@ -166,7 +177,15 @@ def loss_tapes(architecture: Architecture, s: Setting) -> tuple[Tape, Tape]:
     ahead.make('log softmax', rows, v, 4)
     if capped: back.make('logits tanh', rows, v, width)
     for name in ('log softmax', 'gradient of the loss', 'gradient of log softmax'): back.make(name, rows, v, 4)
+    if s.autocast and not architecture.style.float32_logits: back = _narrow_loss(rows, v, width)
     return ahead, back
+
+# %% ../../nbs/estimate/30_training.ipynb #0bd03edd
+def _narrow_loss(rows: int, v: int, width: int) -> Tape:
+    back = Tape()
+    back.make('log softmax', rows, v, width)
+    for name in ('log softmax in float32', 'gradient of the loss'): back.make(name, rows, v, 4)
+    return back
 
 # %% ../../nbs/estimate/30_training.ipynb #3bfa8144
 _SAVED = "saved for the backward pass: operation order of transformers' modeling code, PyTorch derivatives.yaml"
