@@ -5,25 +5,25 @@
 # %% auto #0
 __all__ = ['KINDS', 'MAX_BYTES', 'strict_json', 'parse', 'read', 'schemas', 'write_schemas']
 
-# %% ../nbs/02_reading.ipynb #75d379f7
+# %% ../nbs/02_reading.ipynb #3cb3b392
 import json
 from pathlib import Path
 from typing import Any
 import msgspec
-from .documents import Document, Environment, Estimate, Measurement, Quote, Refused, refusal, to_json
+from .documents import Choice, Document, Environment, Estimate, Measurement, Quote, Refused, refusal, to_json
 
-# %% ../nbs/02_reading.ipynb #53e914dc
-KINDS = {cls.KIND: cls for cls in (Estimate, Quote, Environment, Measurement)}
+# %% ../nbs/02_reading.ipynb #1947f6b1
+KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Environment, Measurement)}
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
-# %% ../nbs/02_reading.ipynb #f7b6d96e
+# %% ../nbs/02_reading.ipynb #9f440ea8
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     "A JSON object whose keys are all different"
-    seen = dict(pairs)
-    if len(seen) < len(pairs):
-        keys = [k for k, _ in pairs]
-        raise ValueError(f'the key {next(k for k in keys if keys.count(k) > 1)!r} stands twice')
-    return seen
+    whole = dict(pairs)
+    if len(whole) < len(pairs):
+        seen = set()
+        raise ValueError(f'the key {next(k for k, _ in pairs if k in seen or seen.add(k))!r} stands twice')
+    return whole
 
 def _no_constant(name: str) -> None: raise ValueError(f'{name} is not JSON')
 
