@@ -131,7 +131,7 @@ class Style:
     holds_attention: bool = False  # a variable of the block names the attention's output until its end (GPT-2)
     float32_logits: bool = True  # logits are copied to float32 for the loss
 
-# %% ../../nbs/estimate/06_layers.ipynb #92a52256
+# %% ../../nbs/estimate/06_layers.ipynb #68c8bb07
 @dataclass(frozen=True)
 class Architecture:
     "A model as shapes."
@@ -151,6 +151,14 @@ class Architecture:
     source: str = ''
 
     memo: dict = field(default_factory=dict, compare=False, repr=False)  # results that many settings share
+
+    @cached_property
+    def table_elements(self) -> int:  # of the largest embedding table
+        return max((w.elements for w in self.embeddings if w.kind == 'embedding'), default=0)
+
+    @property
+    def tied_elements(self) -> int:  # of the embedding that is also the output matrix
+        return self.table_elements if not self.head and self.vocabulary else 0
 
     @cached_property
     def ordered(self) -> tuple[Weight, ...]:  # every weight as often as it occurs, in the order in which modules make them

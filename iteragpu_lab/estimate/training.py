@@ -18,7 +18,7 @@ from .moments import Part, library_parts, live_parts, resident_parts, written
 from .runtime import alone, blocks
 from .settings import BYTES, Setting
 
-# %% ../../nbs/estimate/30_training.ipynb #5533e58b
+# %% ../../nbs/estimate/30_training.ipynb #c8e7ce1c
 @dataclass(frozen=True, slots=True)
 class Trained:
     "Tensors that have gradients."
@@ -28,14 +28,11 @@ class Trained:
     width: int  # bytes of an element
     factored: int  # elements of row and column statistics (Adafactor)
 
-def _rank_two(shape: tuple[int, ...]) -> tuple[int, int] | None:
-    return (shape[-2], shape[-1]) if len(shape) > 1 else None
-
 def _all_weights(architecture: Architecture, s: Setting) -> Trained:
     if 'trained' not in architecture.memo:
         found = architecture.weights
         factored = sum(n * w.tensors * _statistics(w.shape) for w, n in found)
-        architecture.memo['trained'] = (architecture.parameters, sum(n * w.tensors for w, n in found), max(w.elements // w.tensors for w, _ in found), factored)
+        architecture.memo['trained'] = (architecture.parameters, sum(n * w.tensors for w, n in found), max((w.elements // w.tensors for w, _ in found), default=0), factored)
     elements, tensors, largest, factored = architecture.memo['trained']
     return Trained(elements, tensors, largest, BYTES[s.dtype], factored)
 
@@ -187,7 +184,7 @@ def _narrow_loss(rows: int, v: int, width: int) -> Tape:
     for name in ('log softmax in float32', 'gradient of the loss'): back.make(name, rows, v, 4)
     return back
 
-# %% ../../nbs/estimate/30_training.ipynb #3bfa8144
+# %% ../../nbs/estimate/30_training.ipynb #72236e70
 _SAVED = "saved for the backward pass: operation order of transformers' modeling code, PyTorch derivatives.yaml"
 _LIVE = "alive at that moment: operation order of transformers' modeling code and of autograd"
 
@@ -225,8 +222,8 @@ def backward_parts(architecture: Architecture, s: Setting, t: Trained, saved: Sa
     full = s.checkpointing == 'full'
     last, first = architecture.layers[-1], architecture.layers[0]
     tapes = {id(layer): _backward_tape(f, layer, full) for layer, _, f in kinds}
-    outside = 0 if s.lora_rank else sum(w.elements for w in (*architecture.final, *architecture.head)) or 0
-    if not s.lora_rank and not architecture.head: outside += architecture.embeddings[0].elements
+    outside = 0 if s.lora_rank else sum(w.elements for w in (*architecture.final, *architecture.head))
+    if not s.lora_rank: outside += architecture.tied_elements
     everything = s.accumulation > 1
     parts = []
     for moment, layer, done in (('backward, last layer', last, outside), ('backward, first layer', first, t.elements - _own_gradients(first, s) - _embedding(architecture, s))):
@@ -238,12 +235,12 @@ def backward_parts(architecture: Architecture, s: Setting, t: Trained, saved: Sa
     return parts
 
 def _embedding(architecture: Architecture, s: Setting) -> int:
-    return 0 if s.lora_rank or not architecture.head else architecture.embeddings[0].elements
+    return 0 if s.lora_rank or architecture.tied_elements else architecture.table_elements
 
-# %% ../../nbs/estimate/30_training.ipynb #21ee96d6
+# %% ../../nbs/estimate/30_training.ipynb #4908b973
 def closing_parts(architecture: Architecture, s: Setting, t: Trained) -> list[Part]:
     "The embedding's gradient and the optimizer's step."
-    tied = architecture.embeddings[0].elements if not architecture.head and s.lora_rank is None else 0
+    tied = architecture.tied_elements if s.lora_rank is None else 0
     parts = [gradient_part(t, 'embedding gradient'), gradient_part(t, 'optimizer step')]
     if tied: parts.append(Part('second gradient of the tied embedding', tied * t.width, 'embedding_dense_backward makes a whole matrix', f'{tied:,} x {t.width} B', moment='embedding gradient'))
     size, formula, source = optimizer_temporaries(t, s)
