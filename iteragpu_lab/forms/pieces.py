@@ -413,7 +413,7 @@ def cost_plot(total_usd_cents: int, # of the whole package
     body += ''.join(_text(f'{x(n):.1f}', 196, f'{n:,}', 'middle') + _text(f'{x(n) + 6:.1f}', f'{y(n) - 8:.1f}', unit_cost(total_usd_cents, n)) for n in counts)
     return svg(say('cost.label', count=accepted, cost=unit_cost(total_usd_cents, accepted)), 220, body + _text(90, 215, say('cost.axis')), _WIDTH)
 
-# %% ../../nbs/forms/02_pieces.ipynb #59b30e1f
+# %% ../../nbs/forms/02_pieces.ipynb #e6ec8edb
 @dataclass(frozen=True)
 class Block:
     "A span of time on one card, or on all of them"
@@ -443,7 +443,8 @@ def day_plan(blocks: Sequence[Block], # in order of time
     body = marks + names + ''.join(_block(i, o, cards, x) for i, o in enumerate(blocks, 1))
     return svg(say('plan.label', count=len(blocks), days=days, cards=cards), bottom + 6, body, _WIDTH) + plan_table(blocks)
 
-def plan_table(blocks: Sequence[Block]) -> str:
+def plan_table(blocks: Sequence[Block], # in the order of their numbers
+              ) -> str: # HTML
     "The blocks of a plan, with their hours"
     rows = [(Markup(key(i, _BLOCKS[o.kind]) + escape(o.name)), say(f'plan.{o.kind}'), say('lines.any_card') if o.card is None else str(o.card),
              f'{o.start_hours:.2f}', f'{o.end_hours:.2f}', f'{o.end_hours - o.start_hours:.2f}') for i, o in enumerate(blocks, 1)]

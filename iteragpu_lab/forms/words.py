@@ -8,7 +8,7 @@ __all__ = ['WORDS', 'say', 'places']
 # %% ../../nbs/forms/01_words.ipynb #0142ee67
 from string import Formatter
 
-# %% ../../nbs/forms/01_words.ipynb #5d55b4e0
+# %% ../../nbs/forms/01_words.ipynb #9c68d0e7
 WORDS = {
     'bar.label': 'Estimated peak {total}, of which {parts}.',
     'bar.limit': 'usable {size}',
@@ -23,6 +23,23 @@ WORDS = {
     'bar.caption': 'Parts of the bar',
     'bar.part': 'part',
     'bar.total': 'estimated peak',
+    'form.empty': 'This field is empty.',
+    'form.copy': 'Copy',
+    'form.copied': 'Copied.',
+    'form.copy_refused': 'The browser refused; select the text and copy it.',
+    'form.download': 'Download',
+    'form.file': 'New file',
+    'form.keep': 'Save',
+    'form.kept': '✓ Saved as {path}.',
+    'form.nothing_to_keep': 'There is no document to save; mend what is marked first.',
+    'form.mend': 'No result: mend what is marked.',
+    'form.fault': 'A fault of the lab, not of yours: {error}',
+    'form.command': 'The same on the command line',
+    'form.json': 'The document',
+    'form.command_tab': 'Command',
+    'form.document_tab': 'Document',
+    'form.same': 'This command gives the same document:',
+    'form.stamp': 'Document of kind {kind}, made at {at} by version {version} of the lab.',
     'lines.caption': 'What takes the room, and what each number rests on',
     'lines.part': 'part',
     'lines.gib': 'GiB',
