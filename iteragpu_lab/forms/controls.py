@@ -18,7 +18,7 @@ from ..documents import Refused, write_new
 from .pieces import STYLE, frame
 from .words import say
 
-# %% ../../nbs/forms/03_controls.ipynb #467786c0
+# %% ../../nbs/forms/03_controls.ipynb #3f33ab4d
 _LABEL = dict(description_width='150px')
 
 def _under(text: str, kind: str) -> str:
@@ -29,7 +29,7 @@ def _under(text: str, kind: str) -> str:
 class Control:
     "A labelled input that stands for one option of a command"
     def __init__(self,
-                 flag: str, # the option, such as '--bits'
+                 flag: str, # an option such as '--bits', an operand such as 'FILE', or a small name for what concerns the picture alone
                  field: W.Widget, # with a `value`
                  hint: str = '', # a line under it
                  needed: bool = False, # whether the option is given even when the field is empty
@@ -43,8 +43,10 @@ class Control:
     def arguments(self) -> list[str]: # such as ['--bits', '16']
         "What it adds to the command line"
         value = self.field.value
+        if self.flag.islower() and not self.flag.startswith('--'): return []
         if isinstance(value, bool): return [self.flag] if value else []
         text = '' if value is None else str(value).strip()
+        if self.flag.isupper(): return [text] if text or self.needed else []
         # An option and its value are one argument: a value that begins with a dash is a value all the same.
         return [f'{self.flag}={text}'] if text.startswith('-') else [self.flag, text] if text or self.needed else []
 
@@ -91,8 +93,8 @@ def tick_box(flag: str, # the option, which takes no value
     "A field to switch on"
     return Control(flag, W.Checkbox(value=value, description=label, indent=True, style=_LABEL, layout=W.Layout(width='340px')), hint)
 
-# %% ../../nbs/forms/03_controls.ipynb #cd4ac63c
-_ARGUMENT = re.compile(r'.*?: argument (?P<flag>--[a-z0-9-]+): (?P<sentence>.*?)(; see .* --help)?', re.DOTALL)
+# %% ../../nbs/forms/03_controls.ipynb #b60cd657
+_ARGUMENT = re.compile(r'.*?: argument (?P<flag>--[a-z0-9-]+|[A-Z]+): (?P<sentence>.*?)(; see .* --help)?', re.DOTALL)
 _MISSING = re.compile(r'.*?: the following arguments are required: (?P<flags>.*?)(; see .* --help)?', re.DOTALL)
 
 def located(text: str, # what a command refused with
@@ -133,7 +135,7 @@ class TextButtons(anywidget.AnyWidget):
     copied = T.Unicode().tag(sync=True)
     refused = T.Unicode().tag(sync=True)
 
-# %% ../../nbs/forms/03_controls.ipynb #485ceaaa
+# %% ../../nbs/forms/03_controls.ipynb #1bd5faf2
 def copy_button() -> TextButtons:
     "A button that copies"
     return TextButtons(copy=say('form.copy'), copied=say('form.copied'), refused=say('form.copy_refused'))
@@ -147,7 +149,7 @@ def preformatted(text: str, # a command or a file
                  label: str, # what it is, for a screen reader
                 ) -> str: # HTML that can be selected and scrolled
     "Text to be copied"
-    return f'<pre tabindex="0" role="region" aria-label="{escape(label)}" class="ig-pre">{escape(text)}</pre>'
+    return f'<pre tabindex="0" role="group" aria-label="{escape(label)}" class="ig-pre">{escape(text)}</pre>'
 
 # %% ../../nbs/forms/03_controls.ipynb #9e0e8b53
 class KeepBox:
@@ -170,10 +172,11 @@ class KeepBox:
             self.said.value = f'<div role="status" class="ig-hint">{escape(say("form.kept", path=path))}</div>'
         except Refused as e: self.said.value = _under(f'✗ {e}', 'fault')
 
-# %% ../../nbs/forms/03_controls.ipynb #40a25ea2
+# %% ../../nbs/forms/03_controls.ipynb #655f598b
 SHEET = STYLE + '''<style>
 .ig-hint,.ig-fault{font-size:12px;line-height:1.35;margin:-2px 0 2px 158px;max-width:330px;color:var(--jp-ui-font-color1,#222)}
 .ig-fault{font-weight:600;border-left:4px solid var(--jp-error-color1,#b00020);padding-left:6px;background:var(--jp-layout-color1,#fff)}
+.ig-form{--jp-widgets-horizontal-tab-width:170px} .ig-form .widget-tab-contents,.ig-form .jupyter-widget-TabPanel-tabContents{overflow:visible}
 .ig-pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:6px;margin:4px 0;color:var(--jp-ui-font-color1,#222);background:var(--jp-layout-color2,#eee);
  font:12px/1.4 var(--jp-code-font-family,monospace);max-height:320px;overflow-y:auto}
 </style>'''
@@ -184,7 +187,8 @@ def page(controls: Sequence[W.Widget], # left
     "A form's two halves"
     left = W.VBox(list(controls), layout=W.Layout(flex='0 0 360px', width='360px'))
     right = W.VBox(list(results), layout=W.Layout(flex='1 1 420px', min_width='300px'))
-    return W.VBox([W.HTML(SHEET), W.Box([left, right], layout=W.Layout(display='flex', flex_flow='row wrap', grid_gap='12px'))])
+    halves = W.Box([left, right], layout=W.Layout(display='flex', flex_flow='row wrap', grid_gap='12px'))
+    return W.VBox([W.HTML(SHEET), halves]).add_class('ig-form')
 
 def heading(text: str, # plain text
            ) -> W.HTML:

@@ -64,7 +64,7 @@ class Html:
     def __init__(self, text: str): self.text = text
     def _repr_html_(self) -> str: return self.text
 
-# %% ../../nbs/forms/02_pieces.ipynb #d55ab88a
+# %% ../../nbs/forms/02_pieces.ipynb #c32a6d1f
 class Markup(str):
     "Text that is HTML already"
 
@@ -83,7 +83,7 @@ def table(caption: str, # what the table is
     "A table"
     titles = ''.join(f'<th scope="col"{" class=n" if right[i:i+1] == "r" else ""}>{_cell(o)}</th>' for i, o in enumerate(head))
     body = ''.join(_row(o, right) for o in rows)
-    return f'<div class="scroll"><table><caption>{escape(caption)}</caption><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(caption)}"><table><caption>{escape(caption)}</caption><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'
 
 def folded(title: str, # what opens it
            inside: str, # HTML

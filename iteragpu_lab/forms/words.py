@@ -8,7 +8,7 @@ __all__ = ['WORDS', 'say', 'places']
 # %% ../../nbs/forms/01_words.ipynb #0142ee67
 from string import Formatter
 
-# %% ../../nbs/forms/01_words.ipynb #9c68d0e7
+# %% ../../nbs/forms/01_words.ipynb #9d5bcf40
 WORDS = {
     'bar.label': 'Estimated peak {total}, of which {parts}.',
     'bar.limit': 'usable {size}',
@@ -40,6 +40,24 @@ WORDS = {
     'form.document_tab': 'Document',
     'form.same': 'This command gives the same document:',
     'form.stamp': 'Document of kind {kind}, made at {at} by version {version} of the lab.',
+    'size.parameters': 'Parameters',
+    'size.parameters_hint': 'Digits, such as 8030261248.',
+    'size.bits': 'Bits each',
+    'size.bits_hint': '1 to 64; rounded up to whole bytes.',
+    'size.reserve': 'Reserve (GiB)',
+    'size.reserve_hint': 'Your hypothesis for everything that is left out.',
+    'size.card': 'Compare with',
+    'size.card_hint': 'Memory is compared card by card, never pooled.',
+    'size.no_card': 'no card',
+    'size.lines_tab': 'Lines and formulas',
+    'size.cards_tab': 'Every card',
+    'size.no_peak': 'The peak is unknown, so it cannot be compared with a card.',
+    'size.per_card': 'Usable is the smallest memory known of one card, with error correction on where that is known; the label is not used.',
+    'size.cards': 'The estimated peak of one card against every card of the catalogue',
+    'size.usable': 'usable',
+    'size.bytes': 'bytes',
+    'size.verdict': 'verdict',
+    'size.reading': 'what the limit rests on',
     'lines.caption': 'What takes the room, and what each number rests on',
     'lines.part': 'part',
     'lines.gib': 'GiB',
