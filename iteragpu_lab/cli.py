@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #7692bcf9
+# %% ../nbs/90_cli.ipynb #b5f82f88
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'environment': 'measure.environment:ENVIRONMENT',
-    'measure': 'measure.protocol:MEASURE',
+    'measure': 'measure.worker:MEASURE',
     'price': 'pricing.quote:PRICE',
 }
 
