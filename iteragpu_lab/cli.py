@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #4c6a7d03
+# %% ../nbs/90_cli.ipynb #b5f82f88
 VERBS = {
     'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
     'environment': 'measure.environment:ENVIRONMENT',
-    'measure': 'measure.protocol:MEASURE',
+    'measure': 'measure.worker:MEASURE',
     'price': 'pricing.quote:PRICE',
     'bundle': 'bundle:BUNDLE',
 }
