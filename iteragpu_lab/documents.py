@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder', 'data_path']
+           'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder', 'Question',
+           'Protocol', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -266,6 +267,43 @@ def write_new_folder(path: str | Path, # a name that is not taken
     finally:
         if temporary != path: shutil.rmtree(temporary, ignore_errors=True)
     return path
+
+# %% ../nbs/01_documents.ipynb #47ceb58f
+@dataclass(frozen=True, kw_only=True)
+class Question(Document):
+    "What is asked and expected, before any result is there"
+    KIND = 'question'
+    SCHEMA_VERSION = 1
+    question: str
+    hypothesis: str
+    quantity: str # the figure that decides, such as 'elapsed_seconds of warm_forward'
+    direction: Literal['lower', 'higher', 'same'] # which way it is expected to go
+    size: str # by how much, such as '10 %'
+    threshold: str # what counts as support
+    variable: str # the one setting that is changed, such as 'configuration.dtype'
+    values: tuple[str, ...] # its values, the reference first
+    fixed: dict[str, Any] # what stays the same: model, data, versions, lengths
+    rule: str # how it is measured: warm-up, repetitions, order of the runs
+    stop_rule: str # when no further run is made
+    budget_usd_cents: int | None # what it may cost
+    data_seen: bool = False # whether results were seen before this was written
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #3d1c867e
+@dataclass(frozen=True, kw_only=True)
+class Protocol(Document):
+    "What a useful result is, before any is counted"
+    KIND = 'protocol'
+    SCHEMA_VERSION = 1
+    unit: str # one useful result, in words
+    corpus: str # what it is made from, in words
+    corpus_sha256: str # of the file that lists or holds it
+    corpus_units: int # distinct units in it
+    metric: str # what the judge gives each result
+    threshold: str # accepted from here on, a decimal number
+    higher_is_better: bool # whether accepted means at least the threshold, or at most
+    judge: str # who or what gives the metric, with its version
+    notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75
 def data_path(*parts: str, # such as 'schemas', 'estimate.schema.json'
