@@ -11,9 +11,13 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #36b573fe
+# %% ../nbs/90_cli.ipynb #7692bcf9
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
+    'plan': 'plan:PLAN',
+    'environment': 'measure.environment:ENVIRONMENT',
+    'measure': 'measure.protocol:MEASURE',
+    'price': 'pricing.quote:PRICE',
 }
 
 def load_verb(name: str, # a key of `VERBS`

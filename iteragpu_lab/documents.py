@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder', 'Question',
-           'Protocol', 'data_path']
+           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'Environment', 'Measurement', 'to_dict', 'to_json',
+           'refusal', 'write_new', 'write_new_folder', 'Question', 'Protocol', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -75,7 +75,7 @@ class Peak:
         known = [o for o in (self.process_bytes, self.reserved_bytes, self.allocated_bytes) if o is not None]
         return known[0] if known else None
 
-# %% ../nbs/01_documents.ipynb #466cb86a
+# %% ../nbs/01_documents.ipynb #5129346a
 @dataclass(frozen=True, kw_only=True)
 class PhaseRow:
     "One phase of a run: readings at its start, at its end, and the peaks between"
@@ -95,6 +95,7 @@ class PhaseRow:
     device_total_bytes: int | None = None
     card: int | None = None # index, where there are several
     values: dict[str, float] = field(default_factory=dict) # what a workload's step returned about quality
+    driver: dict[str, Any] = field(default_factory=dict) # clocks, temperature, slowdowns and energy around the phase
     reasons: dict[str, str] = field(default_factory=dict) # why a field is null
 
 # %% ../nbs/01_documents.ipynb #3a343091
@@ -134,6 +135,76 @@ class Quote(Document):
     tariff: dict[str, Any] # file name, snapshot date, sha256, source and note of the row
     notes: tuple[str, ...] = () # among them the tariff's own reservation
 
+# %% ../nbs/01_documents.ipynb #31c11291
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    "Lots of one model for one duration, whose cards have room"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards_per_lot: int # cards
+    cards: int # cards in all
+    lot_price_usd_cents: int # of one lot for the whole duration
+    total_usd_cents: int # lots x lot price
+    per_card_usd_cents: str # total / cards
+    per_card_day_usd_cents: str # total / cards / days; a comparison, no price
+    unit_cost_usd_cents: str | None # total / accepted results; None where none were stated
+    usable_bytes: int # of one card, the smallest figure known
+    usable_read_by: str # 'runtime', 'driver' or 'environment'
+    usable_source: str # that reading, as its source has it
+    free_bytes: int # usable less needed, on one card
+    step_seconds_at_least: float | None = None # lower bound of one step on one card; None where it cannot be known
+    step_bound_by: str | None = None # 'compute' or 'memory', whichever sets that bound
+
+@dataclass(frozen=True, kw_only=True)
+class Rejection:
+    "A model none of whose packages holds the work, with the first test it failed"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    test: Literal['memory figure', 'memory', 'whole lots', 'ten lots', 'stock']
+    by: int | None # how much is missing; None where that cannot be said
+    unit: Literal['bytes', 'cards', 'lots'] | None # of `by`
+    sentence: str # the same in words
+
+@dataclass(frozen=True, kw_only=True)
+class NearMiss:
+    "The smallest change of one kind with which a rejected model would hold the work"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    change: str # in words, such as 'context 8192 -> 6144'
+    setting: dict[str, Any] # the changed options, in the words of the command line
+    needed_bytes: int # on each card, with the margin
+    usable_bytes: int # of one card
+    total_usd_cents: int # of the cheapest package with that change
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    "Another precision of the same work, with the cheapest package that holds it"
+    name: str # such as 'weights nf4, kv fp8'
+    setting: dict[str, Any] # the changed options, in the words of the command line
+    needed_bytes: int | None # on each card, with the margin; None where it cannot be estimated
+    package: Package | None # None where no package holds it
+    reason: str | None = None # why a field is None
+
+# %% ../nbs/01_documents.ipynb #203eaf64
+@dataclass(frozen=True, kw_only=True)
+class Choice(Document):
+    "Packages that hold an estimated peak on each card, and why the others do not"
+    KIND = 'choice'
+    SCHEMA_VERSION = 1
+    question: dict[str, Any] # days, lots, cards, strategy, margin, stock, accepted results
+    estimate: dict[str, Any] # when it was made, of what, and its peak
+    need: dict[str, Any] # on each card: allocated, reserved, process, which decides, margin, needed
+    chosen: Package | None # the first by the rule
+    others: tuple[Package, ...] # every further package, in the order of the rule
+    rejected: tuple[Rejection, ...]
+    rule: str # of the order
+    near_misses: tuple[NearMiss, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
+
 # %% ../nbs/01_documents.ipynb #b0fa137d
 @dataclass(frozen=True, kw_only=True)
 class Environment(Document):
@@ -151,7 +222,7 @@ class Environment(Document):
     numerics: dict[str, Any] # TF32, matmul precision, determinism
     variables: dict[str, str | None] # a named allowlist of environment variables
 
-# %% ../nbs/01_documents.ipynb #b901b8c2
+# %% ../nbs/01_documents.ipynb #b149fd89
 STATUSES = ('done', 'out_of_memory', 'failed', 'cancelled', 'bound_hit', 'incomplete')
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +240,7 @@ class Measurement(Document):
     workload: dict[str, Any] | None = None # the user's own work, where it was measured
     summary: dict[str, Any] = field(default_factory=dict) # cold and warm apart
     failure: dict[str, Any] | None = None # phase, row, error, memory at that moment
+    finished_at: str | None = None # UTC; `created_at` is the moment the run began
     notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #f59826d7
@@ -224,7 +296,7 @@ def _sync_folder(folder: Path) -> None:
     except OSError: pass
     finally: os.close(fd)
 
-# %% ../nbs/01_documents.ipynb #5a1b07a9
+# %% ../nbs/01_documents.ipynb #335687da
 def write_new(path: str | Path, # a name that is not taken
               content: str | bytes, # the whole content; text is written as UTF-8
              ) -> Path: # the path; Refused with one sentence if it cannot be written
@@ -243,7 +315,7 @@ def write_new(path: str | Path, # a name that is not taken
         _sync_folder(path.parent)
     except OSError as e: raise refusal(path, e) from e
     finally:
-        if temporary.exists(): temporary.unlink()
+        if os.path.lexists(temporary): temporary.unlink() # unlike Path.exists, no error where the folder may not be searched
     return path
 
 # %% ../nbs/01_documents.ipynb #952c4142
