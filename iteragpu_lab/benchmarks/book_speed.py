@@ -41,7 +41,7 @@ def fill(book: Book, # an empty book
         with book.write():
             for i in range(start, min(start + batch, runs)): attach(book, pages[0] if i % 2 else pages[1 + i % 1000], _run(i))
 
-# %% ../../nbs/benchmarks/book_speed.ipynb #6413eccb
+# %% ../../nbs/benchmarks/book_speed.ipynb #8344e126
 QUERIES = {
     'a word in every run': dict(text='bfloat16'), 'two such words': dict(text='bfloat16 repeats'), 'one run': dict(text='000777'), 'no run': dict(text='absent'),
     'a word and no run': dict(text='bfloat16 absent'), 'a GPU': dict(gpu='h200'), 'a model': dict(model='llama'), 'a rare status': dict(status='out_of_memory'),
@@ -84,4 +84,6 @@ def main() -> None:
         for name, (middle, most) in found.items(): print(f'{name:32} median {middle:7.2f} ms  max {most:7.2f} ms')
     if args.json: Path(args.json).write_text(json.dumps({k: {'median_ms': a, 'max_ms': b} for k, (a, b) in found.items()}, indent=2))
 
+# %% ../../nbs/benchmarks/book_speed.ipynb #829c1736
+#| eval: false
 if __name__ == '__main__': main()

@@ -165,7 +165,7 @@ def _log_ahead(con: sqlite3.Connection) -> None:
             time.sleep(0.05)
         else: return
 
-# %% ../../nbs/record/10_book.ipynb #8beb6a9d
+# %% ../../nbs/record/10_book.ipynb #b5452597
 class Book:
     "An open record book"
     def __init__(self, path: str | Path, # its file
@@ -186,7 +186,9 @@ class Book:
 
     def __exit__(self, *_: object) -> None: self.con.close()
 
-    def close(self) -> None: self.con.close()
+    def close(self) -> None:
+        "Give the file back"
+        self.con.close()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
