@@ -18,6 +18,7 @@ VERBS = {
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.protocol:MEASURE',
     'price': 'pricing.quote:PRICE',
+    'bundle': 'bundle:BUNDLE',
 }
 
 def load_verb(name: str, # a key of `VERBS`

@@ -33,7 +33,7 @@ def strict_json(text: str, # JSON
     try: return json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
     except RecursionError: raise ValueError('it is nested too deeply') from None
 
-# %% ../nbs/02_reading.ipynb #e0392512
+# %% ../nbs/02_reading.ipynb #16818fd6
 def _unknown(raw: Any, known: Any, at: str = '') -> str | None:
     "The path of the first field that the document's class does not have"
     if isinstance(raw, dict) and isinstance(known, dict):
@@ -54,7 +54,7 @@ def parse(text: str, # JSON
     try: raw = strict_json(text)
     except ValueError as e: raise Refused(f'{name} is not a document: {e}') from None
     found = raw.get('kind') if isinstance(raw, dict) else None
-    if found not in KINDS: raise Refused(f'{name} is not a document: its field kind must be one of {", ".join(KINDS)}')
+    if not isinstance(found, str) or found not in KINDS: raise Refused(f'{name} is not a document: its field kind must be one of {", ".join(KINDS)}')
     if kind and found != kind: raise Refused(f'{name} is a document of kind {found}; needed is {kind}')
     cls = KINDS[found]
     if raw.get('schema_version') != cls.SCHEMA_VERSION:
