@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
            'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'Environment', 'Measurement', 'to_dict', 'to_json',
-           'refusal', 'write_new', 'write_new_folder', 'Question', 'Protocol', 'data_path']
+           'refusal', 'write_new', 'write_new_folder', 'Question', 'Protocol', 'Side', 'Figure', 'Contrast',
+           'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -375,6 +376,46 @@ class Protocol(Document):
     threshold: str # accepted from here on, a decimal number
     higher_is_better: bool # whether accepted means at least the threshold, or at most
     judge: str # who or what gives the metric, with its version
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #38833135
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    "Runs that share every setting"
+    label: str # the value of the variable, or the whole configuration's letter
+    run_ids: tuple[str, ...] # in the order in which they were made
+    statuses: dict[str, int] # how they ended
+    quality: dict[str, float] # what the work itself returned, medians; empty where nothing was returned
+    flags: tuple[str, ...] = () # what a reader of its figures must know
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    "One figure of one side, and its ratio to the reference"
+    name: str # 'first_seconds', 'steady_seconds', 'peak_allocated_bytes' and their like
+    label: str # of the side
+    unit: Literal['run', 'repetition'] # what was counted as one value
+    n: int # values
+    median: float | None # of the values
+    ratio: float | None = None # to the reference; None for the reference itself
+    low: float | None = None # lower end of the interval of the ratio
+    high: float | None = None # upper end
+    verdict: Literal['faster', 'slower', 'less', 'more', 'same', 'ambiguous', 'too few repetitions'] | None = None
+    reason: str | None = None # why there is no ratio or no verdict
+
+# %% ../nbs/01_documents.ipynb #95f06ad9
+@dataclass(frozen=True, kw_only=True)
+class Contrast(Document):
+    "Runs held against one another"
+    KIND = 'contrast'
+    SCHEMA_VERSION = 1
+    variable: str | None # as it was declared
+    single_cause: bool # whether nothing else differs
+    changed: dict[str, list[Any]] # every setting that differs, one value a side
+    confidence: float # of each interval
+    same_within: float # a ratio whose whole interval is this close to 1 counts as the same
+    interleaved: bool # whether the sides took turns
+    sides: tuple[Side, ...] # the reference first
+    figures: tuple[Figure, ...]
     notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75

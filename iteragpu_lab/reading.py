@@ -5,15 +5,15 @@
 # %% auto #0
 __all__ = ['KINDS', 'MAX_BYTES', 'strict_json', 'parse', 'read', 'schemas', 'write_schemas']
 
-# %% ../nbs/02_reading.ipynb #b50bdd70
+# %% ../nbs/02_reading.ipynb #50684c6b
 import json
 from pathlib import Path
 from typing import Any
 import msgspec
-from .documents import Choice, Document, Environment, Estimate, Measurement, Protocol, Question, Quote, Refused, refusal, to_json
+from .documents import Choice, Contrast, Document, Environment, Estimate, Measurement, Protocol, Question, Quote, Refused, refusal, to_json
 
-# %% ../nbs/02_reading.ipynb #b8f64e0e
-KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Environment, Measurement, Protocol, Question)}
+# %% ../nbs/02_reading.ipynb #b7012ce1
+KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Environment, Measurement, Protocol, Question, Contrast)}
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
 # %% ../nbs/02_reading.ipynb #9f440ea8
