@@ -6,7 +6,7 @@
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
            'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'CampaignRun', 'Slot', 'CampaignPackage',
            'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
-           'data_path']
+           'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -397,6 +397,83 @@ def write_new_folder(path: str | Path, # a name that is not taken
     finally:
         if temporary != path: shutil.rmtree(temporary, ignore_errors=True)
     return path
+
+# %% ../nbs/01_documents.ipynb #47ceb58f
+@dataclass(frozen=True, kw_only=True)
+class Question(Document):
+    "What is asked and expected, before any result is there"
+    KIND = 'question'
+    SCHEMA_VERSION = 1
+    question: str
+    hypothesis: str
+    quantity: str # the figure that decides, such as 'elapsed_seconds of warm_forward'
+    direction: Literal['lower', 'higher', 'same'] # which way it is expected to go
+    size: str # by how much, such as '10 %'
+    threshold: str # what counts as support
+    variable: str # the one setting that is changed, such as 'configuration.dtype'
+    values: tuple[str, ...] # its values, the reference first
+    fixed: dict[str, Any] # what stays the same: model, data, versions, lengths
+    rule: str # how it is measured: warm-up, repetitions, order of the runs
+    stop_rule: str # when no further run is made
+    budget_usd_cents: int | None # what it may cost
+    data_seen: bool = False # whether results were seen before this was written
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #3d1c867e
+@dataclass(frozen=True, kw_only=True)
+class Protocol(Document):
+    "What a useful result is, before any is counted"
+    KIND = 'protocol'
+    SCHEMA_VERSION = 1
+    unit: str # one useful result, in words
+    corpus: str # what it is made from, in words
+    corpus_sha256: str # of the file that lists or holds it
+    corpus_units: int # distinct units in it
+    metric: str # what the judge gives each result
+    threshold: str # accepted from here on, a decimal number
+    higher_is_better: bool # whether accepted means at least the threshold, or at most
+    judge: str # who or what gives the metric, with its version
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #38833135
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    "Runs that share every setting"
+    label: str # the value of the variable, or the whole configuration's letter
+    run_ids: tuple[str, ...] # in the order in which they were made
+    statuses: dict[str, int] # how they ended
+    quality: dict[str, float] # what the work itself returned, medians; empty where nothing was returned
+    flags: tuple[str, ...] = () # what a reader of its figures must know
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    "One figure of one side, and its ratio to the reference"
+    name: str # 'first_seconds', 'steady_seconds', 'peak_allocated_bytes' and their like
+    label: str # of the side
+    unit: Literal['run', 'repetition'] # what was counted as one value
+    n: int # values
+    median: float | None # of the values
+    ratio: float | None = None # to the reference; None for the reference itself
+    low: float | None = None # lower end of the interval of the ratio
+    high: float | None = None # upper end
+    verdict: Literal['faster', 'slower', 'less', 'more', 'same', 'ambiguous', 'too few repetitions'] | None = None
+    reason: str | None = None # why there is no ratio or no verdict
+
+# %% ../nbs/01_documents.ipynb #95f06ad9
+@dataclass(frozen=True, kw_only=True)
+class Contrast(Document):
+    "Runs held against one another"
+    KIND = 'contrast'
+    SCHEMA_VERSION = 1
+    variable: str | None # as it was declared
+    single_cause: bool # whether nothing else differs
+    changed: dict[str, list[Any]] # every setting that differs, one value a side
+    confidence: float # of each interval
+    same_within: float # a ratio whose whole interval is this close to 1 counts as the same
+    interleaved: bool # whether the sides took turns
+    sides: tuple[Side, ...] # the reference first
+    figures: tuple[Figure, ...]
+    notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75
 def data_path(*parts: str, # such as 'schemas', 'estimate.schema.json'
