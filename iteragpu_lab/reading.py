@@ -5,15 +5,15 @@
 # %% auto #0
 __all__ = ['KINDS', 'MAX_BYTES', 'strict_json', 'parse', 'read', 'schemas', 'write_schemas']
 
-# %% ../nbs/02_reading.ipynb #75d379f7
+# %% ../nbs/02_reading.ipynb #0730985c
 import json
 from pathlib import Path
 from typing import Any
 import msgspec
-from .documents import Document, Environment, Estimate, Measurement, Quote, Refused, refusal, to_json
+from .documents import Document, Environment, Estimate, Measurement, Order, OrderBooks, Quote, Refused, TopUp, refusal, to_json
 
-# %% ../nbs/02_reading.ipynb #53e914dc
-KINDS = {cls.KIND: cls for cls in (Estimate, Quote, Environment, Measurement)}
+# %% ../nbs/02_reading.ipynb #327b4283
+KINDS = {cls.KIND: cls for cls in (Estimate, Quote, Environment, Measurement, Order, TopUp, OrderBooks)}
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
 # %% ../nbs/02_reading.ipynb #f7b6d96e
