@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #36b573fe
+# %% ../nbs/90_cli.ipynb #4e94f2c1
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
+    'order': 'orders.command:ORDER',
 }
 
 def load_verb(name: str, # a key of `VERBS`

@@ -291,7 +291,7 @@ class LedgerEntry:
     credit: str # account that gives
     usd_cents: int # above 0
 
-# %% ../nbs/01_documents.ipynb #0b86be94
+# %% ../nbs/01_documents.ipynb #63de58d7
 @dataclass(frozen=True, kw_only=True)
 class PaymentIntent:
     "What the service showed for one payment, and what became of it"
@@ -309,6 +309,7 @@ class PaymentIntent:
     amount: str # the same in coins
     amount_from: Literal['service', 'computed'] # whose amount it is
     state: Literal['open', 'expired', 'superseded', 'reported', 'confirmed', 'rejected']
+    payable: bool # whether something may still be sent: it is open, and what it pays is not paid otherwise
     exceptions: tuple[Literal['late', 'partial', 'over'], ...] = () # of the payment, where one is confirmed
     reported_at: str | None = None # UTC
     sent_at: str | None = None # UTC; when the transfer was made, by the renter's word
