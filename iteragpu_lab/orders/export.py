@@ -6,7 +6,7 @@
 __all__ = ['WALLET', 'PAID', 'SURPLUS', 'Posting', 'Transaction', 'dollars', 'transactions', 'ledger_csv', 'beancount', 'hledger',
            'export_books', 'replay', 'import_books']
 
-# %% ../../nbs/orders/70_export.ipynb #904b0602
+# %% ../../nbs/orders/70_export.ipynb #dbddb152
 import csv, errno, io, os, sqlite3, tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from typing import Any
 from ..documents import BookEvent, IntentRow, OrderBooks, OrderRow, PaymentIntent, Refused, TopUpRow, new, refusal
 from . import books
 from .assets import PAIRS, coins, pair
-from .ledger import BALANCE, RENTAL, TRANSFERS, balance, entries, open_books
+from .ledger import BALANCE, RENTAL, TRANSFERS, balance, entries, scratch_books
 from .states import COUNTS, PART
 
 # %% ../../nbs/orders/70_export.ipynb #4f6c9d13
@@ -175,18 +175,19 @@ def _replay_profile(db: sqlite3.Connection, profile: dict[str, str]) -> None:
     if set(profile) != {'first_name', 'last_name', 'email'}: raise Refused('its profile is not a first_name, a last_name and an email')
     books.set_profile(db, **profile)
 
-# %% ../../nbs/orders/70_export.ipynb #c60debba
+# %% ../../nbs/orders/70_export.ipynb #5c78e3d9
 _COMPARED = ('profile', 'orders', 'topups', 'intents', 'events', 'entries', 'balance_usd_cents')
 
-def _replayed(document: OrderBooks, made: Path) -> None:
-    "Fill scratch books from a document, and see that they say the same"
-    with open_books(made, create=True) as db:
-        # Scratch until it is whole, so no single action need survive a power cut.
-        db.execute('PRAGMA synchronous = OFF')
+def _write_replayed(document: OrderBooks, path: Path) -> None:
+    "A file of books that a document's events lead to, if they lead to what it says"
+    with scratch_books() as db:
         replay(db, document)
         again = export_books(db)
-    odd = next((o for o in _COMPARED if getattr(again, o) != getattr(document, o)), None)
-    if odd: raise Refused(f'its {odd} do not follow from its events')
+        odd = next((o for o in _COMPARED if getattr(again, o) != getattr(document, o)), None)
+        if odd: raise Refused(f'its {odd} do not follow from its events')
+        db.execute('VACUUM INTO ?', (str(path),))
+    path.chmod(0o600)
+    with open(path, 'rb+') as f: os.fsync(f.fileno())
 
 def import_books(document: OrderBooks, # what was exported
                  path: str | Path, # books that do not exist yet
@@ -198,9 +199,8 @@ def import_books(document: OrderBooks, # what was exported
         # Beside its final name, so that a link gives it that name in one step.
         with tempfile.TemporaryDirectory(prefix='.import-', dir=path.parent) as folder:
             made = Path(folder) / 'books.db'
-            try: _replayed(document, made)
+            try: _write_replayed(document, made)
             except Refused as e: raise Refused(f'the export cannot be imported: {e}; export it again from the first machine') from None
-            with open(made, 'rb+') as f: os.fsync(f.fileno())
             os.link(made, path)
     except OSError as e: raise refusal(path, e) from e
     return path
