@@ -13,10 +13,14 @@ from .commands import Parser, Verb, command_line, run
 
 # %% ../nbs/90_cli.ipynb #b5f82f88
 VERBS = {
+    'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
+    'plan': 'plan:PLAN',
+    'choose': 'plan:CHOOSE',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.worker:MEASURE',
     'price': 'pricing.quote:PRICE',
+    'bundle': 'bundle:BUNDLE',
 }
 
 def load_verb(name: str, # a key of `VERBS`

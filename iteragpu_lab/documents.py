@@ -4,7 +4,9 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder', 'data_path']
+           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'CampaignRun', 'Slot', 'CampaignPackage',
+           'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
+           'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -134,6 +136,133 @@ class Quote(Document):
     tariff: dict[str, Any] # file name, snapshot date, sha256, source and note of the row
     notes: tuple[str, ...] = () # among them the tariff's own reservation
 
+# %% ../nbs/01_documents.ipynb #31c11291
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    "Lots of one model for one duration, whose cards have room"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards_per_lot: int # cards
+    cards: int # cards in all
+    lot_price_usd_cents: int # of one lot for the whole duration
+    total_usd_cents: int # lots x lot price
+    per_card_usd_cents: str # total / cards
+    per_card_day_usd_cents: str # total / cards / days; a comparison, no price
+    unit_cost_usd_cents: str | None # total / accepted results; None where none were stated
+    usable_bytes: int # of one card, the smallest figure known
+    usable_read_by: str # 'runtime', 'driver' or 'environment'
+    usable_source: str # that reading, as its source has it
+    free_bytes: int # usable less needed, on one card
+    step_seconds_at_least: float | None = None # lower bound of one step on one card; None where it cannot be known
+    step_bound_by: str | None = None # 'compute' or 'memory', whichever sets that bound
+
+@dataclass(frozen=True, kw_only=True)
+class Rejection:
+    "A model none of whose packages holds the work, with the first test it failed"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    test: Literal['memory figure', 'memory', 'whole lots', 'ten lots', 'stock']
+    by: int | None # how much is missing; None where that cannot be said
+    unit: Literal['bytes', 'cards', 'lots'] | None # of `by`
+    sentence: str # the same in words
+
+@dataclass(frozen=True, kw_only=True)
+class NearMiss:
+    "The smallest change of one kind with which a rejected model would hold the work"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    change: str # in words, such as 'context 8192 -> 6144'
+    setting: dict[str, Any] # the changed options, in the words of the command line
+    needed_bytes: int # on each card, with the margin
+    usable_bytes: int # of one card
+    total_usd_cents: int # of the cheapest package with that change
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    "Another precision of the same work, with the cheapest package that holds it"
+    name: str # such as 'weights nf4, kv fp8'
+    setting: dict[str, Any] # the changed options, in the words of the command line
+    needed_bytes: int | None # on each card, with the margin; None where it cannot be estimated
+    package: Package | None # None where no package holds it
+    reason: str | None = None # why a field is None
+
+# %% ../nbs/01_documents.ipynb #203eaf64
+@dataclass(frozen=True, kw_only=True)
+class Choice(Document):
+    "Packages that hold an estimated peak on each card, and why the others do not"
+    KIND = 'choice'
+    SCHEMA_VERSION = 1
+    question: dict[str, Any] # days, lots, cards, strategy, margin, stock, accepted results
+    estimate: dict[str, Any] # when it was made, of what, and its peak
+    need: dict[str, Any] # on each card: allocated, reserved, process, which decides, margin, needed
+    chosen: Package | None # the first by the rule
+    others: tuple[Package, ...] # every further package, in the order of the rule
+    rejected: tuple[Rejection, ...]
+    rule: str # of the order
+    near_misses: tuple[NearMiss, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #3af65f93
+@dataclass(frozen=True, kw_only=True)
+class CampaignRun:
+    "One run of a campaign, on one card"
+    name: str # unique within the campaign
+    seconds: int # expected, on one card of the campaign's model
+    basis: Literal['measured', 'stated'] # a measured small case, or a statement
+    optional: bool # whether the question can be answered without it
+    stop: str | None = None # its own stop criterion, where it has one
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    "What a card does from one moment to another"
+    kind: Literal['setup', 'first', 'required', 'optional', 'checks', 'export']
+    name: str # of the run, or the kind
+    card: int | None # index; None where all cards wait for it
+    start_seconds: int # from the begin of the package
+    end_seconds: int # from the begin of the package
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignPackage:
+    "A package that a campaign was laid out for"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards: int # that work in parallel
+    total_usd_cents: int # lots x lot price
+    window_seconds: int # left for runs on each card, after setup, first case, checks, export and the share kept free
+    longest_first_seconds: int # until the last run ends, longest runs first
+    bound_seconds: int # that no order of the runs can beat
+
+# %% ../nbs/01_documents.ipynb #d83d95bf
+@dataclass(frozen=True, kw_only=True)
+class Campaign(Document):
+    "Runs laid out over the cards and days of the cheapest package that holds them"
+    KIND = 'campaign'
+    SCHEMA_VERSION = 1
+    question: str # to be answered
+    gpu: str # model whose times are expected
+    ready: dict[str, bool] # what must be there before the clock starts
+    stop: tuple[str, ...] # criteria for the whole campaign
+    first: CampaignRun # the small complete case
+    runs: tuple[CampaignRun, ...] # required ones, then optional ones
+    setup_seconds: int # before anything runs
+    checks_seconds: int # after the runs
+    export_seconds: int # last of all
+    keep_free_percent: str # share of the package kept free, decimal
+    package: CampaignPackage | None # the cheapest that holds every required run
+    slots: tuple[Slot, ...] # in that package, or in the largest one where none holds them
+    not_placed: tuple[str, ...] # runs without a slot
+    with_optional: CampaignPackage | None # the cheapest that holds the optional runs too
+    optional_adds_usd_cents: int | None # what that costs more
+    undecided: tuple[CampaignPackage, ...] # cheaper ones that the bound does not exclude
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
+
 # %% ../nbs/01_documents.ipynb #b0fa137d
 @dataclass(frozen=True, kw_only=True)
 class Environment(Document):
@@ -225,7 +354,7 @@ def _sync_folder(folder: Path) -> None:
     except OSError: pass
     finally: os.close(fd)
 
-# %% ../nbs/01_documents.ipynb #5a1b07a9
+# %% ../nbs/01_documents.ipynb #335687da
 def write_new(path: str | Path, # a name that is not taken
               content: str | bytes, # the whole content; text is written as UTF-8
              ) -> Path: # the path; Refused with one sentence if it cannot be written
@@ -244,7 +373,7 @@ def write_new(path: str | Path, # a name that is not taken
         _sync_folder(path.parent)
     except OSError as e: raise refusal(path, e) from e
     finally:
-        if temporary.exists(): temporary.unlink()
+        if os.path.lexists(temporary): temporary.unlink() # unlike Path.exists, no error where the folder may not be searched
     return path
 
 # %% ../nbs/01_documents.ipynb #952c4142

@@ -53,7 +53,7 @@ def least_bytes(figure: Figure, # a memory reading in B, MiB or GiB
     if '.' in figure.value: value -= Decimal(5).scaleb(value.as_tuple().exponent - 1)
     return int((value * _SIZES[figure.unit]).to_integral_value(rounding=ROUND_FLOOR))
 
-# %% ../nbs/03_gpus.ipynb #55f3c355
+# %% ../nbs/03_gpus.ipynb #88417934
 @dataclass(frozen=True)
 class Usable:
     "How much memory a fit test may count on, for each card, and what says so"
@@ -62,8 +62,13 @@ class Usable:
     source: str # where the figure comes from
     unsure: str = '' # why it is doubtful, or empty
 
+    @property
+    def where(self) -> str: # the source, and the doubt where there is one
+        "What the figure rests on"
+        return f'{self.source}; unsure: {self.unsure}' if self.unsure else self.source
+
     def __str__(self) -> str: # one line
-        return f'{gib(self.bytes, 2)} ({self.read_by}: {self.source})'
+        return f'{gib(self.bytes, 2)} ({self.read_by}: {self.where})'
 
 # %% ../nbs/03_gpus.ipynb #4e420f9d
 @dataclass(frozen=True)

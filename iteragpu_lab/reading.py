@@ -5,15 +5,15 @@
 # %% auto #0
 __all__ = ['KINDS', 'MAX_BYTES', 'strict_json', 'parse', 'read', 'schemas', 'write_schemas']
 
-# %% ../nbs/02_reading.ipynb #75d379f7
+# %% ../nbs/02_reading.ipynb #6f1665b7
 import json
 from pathlib import Path
 from typing import Any
 import msgspec
-from .documents import Document, Environment, Estimate, Measurement, Quote, Refused, refusal, to_json
+from .documents import Campaign, Choice, Document, Environment, Estimate, Measurement, Quote, Refused, refusal, to_json
 
-# %% ../nbs/02_reading.ipynb #53e914dc
-KINDS = {cls.KIND: cls for cls in (Estimate, Quote, Environment, Measurement)}
+# %% ../nbs/02_reading.ipynb #bcd11882
+KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Campaign, Environment, Measurement)}
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
 # %% ../nbs/02_reading.ipynb #9f440ea8
@@ -33,7 +33,7 @@ def strict_json(text: str, # JSON
     try: return json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
     except RecursionError: raise ValueError('it is nested too deeply') from None
 
-# %% ../nbs/02_reading.ipynb #e0392512
+# %% ../nbs/02_reading.ipynb #16818fd6
 def _unknown(raw: Any, known: Any, at: str = '') -> str | None:
     "The path of the first field that the document's class does not have"
     if isinstance(raw, dict) and isinstance(known, dict):
@@ -54,7 +54,7 @@ def parse(text: str, # JSON
     try: raw = strict_json(text)
     except ValueError as e: raise Refused(f'{name} is not a document: {e}') from None
     found = raw.get('kind') if isinstance(raw, dict) else None
-    if found not in KINDS: raise Refused(f'{name} is not a document: its field kind must be one of {", ".join(KINDS)}')
+    if not isinstance(found, str) or found not in KINDS: raise Refused(f'{name} is not a document: its field kind must be one of {", ".join(KINDS)}')
     if kind and found != kind: raise Refused(f'{name} is a document of kind {found}; needed is {kind}')
     cls = KINDS[found]
     if raw.get('schema_version') != cls.SCHEMA_VERSION:
