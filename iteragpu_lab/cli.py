@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #b5f82f88
+# %% ../nbs/90_cli.ipynb #97ecb78f
 VERBS = {
     'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
@@ -19,6 +19,7 @@ VERBS = {
     'choose': 'plan:CHOOSE',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.worker:MEASURE',
+    'compare': 'record.compare:COMPARE',
     'price': 'pricing.quote:PRICE',
     'bundle': 'bundle:BUNDLE',
 }
