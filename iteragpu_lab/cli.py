@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #97ecb78f
+# %% ../nbs/90_cli.ipynb #4e94f2c1
 VERBS = {
     'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
@@ -22,6 +22,7 @@ VERBS = {
     'compare': 'record.compare:COMPARE',
     'price': 'pricing.quote:PRICE',
     'bundle': 'bundle:BUNDLE',
+    'order': 'orders.command:ORDER',
 }
 
 def load_verb(name: str, # a key of `VERBS`

@@ -6,7 +6,9 @@
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
            'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'CampaignRun', 'Slot', 'CampaignPackage',
            'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
-           'Compared', 'Comparison', 'Calibration', 'data_path']
+           'Compared', 'Comparison', 'Calibration', 'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'BookEvent',
+           'LedgerEntry', 'PaymentIntent', 'Order', 'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks',
+           'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -435,6 +437,211 @@ class Calibration(Document):
     pairs: tuple[dict[str, Any], ...] # estimate, measurement, gpu, family, error of each figure, whether the bound held
     groups: tuple[dict[str, Any], ...] # all, each GPU, each family: pairs, median and largest error, coverage of the bound
     refused: tuple[dict[str, Any], ...] = () # pairs that could not be compared, and why
+
+# %% ../nbs/01_documents.ipynb #47ceb58f
+@dataclass(frozen=True, kw_only=True)
+class Question(Document):
+    "What is asked and expected, before any result is there"
+    KIND = 'question'
+    SCHEMA_VERSION = 1
+    question: str
+    hypothesis: str
+    quantity: str # the figure that decides, such as 'elapsed_seconds of warm_forward'
+    direction: Literal['lower', 'higher', 'same'] # which way it is expected to go
+    size: str # by how much, such as '10 %'
+    threshold: str # what counts as support
+    variable: str # the one setting that is changed, such as 'configuration.dtype'
+    values: tuple[str, ...] # its values, the reference first
+    fixed: dict[str, Any] # what stays the same: model, data, versions, lengths
+    rule: str # how it is measured: warm-up, repetitions, order of the runs
+    stop_rule: str # when no further run is made
+    budget_usd_cents: int | None # what it may cost
+    data_seen: bool = False # whether results were seen before this was written
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #3d1c867e
+@dataclass(frozen=True, kw_only=True)
+class Protocol(Document):
+    "What a useful result is, before any is counted"
+    KIND = 'protocol'
+    SCHEMA_VERSION = 1
+    unit: str # one useful result, in words
+    corpus: str # what it is made from, in words
+    corpus_sha256: str # of the file that lists or holds it
+    corpus_units: int # distinct units in it
+    metric: str # what the judge gives each result
+    threshold: str # accepted from here on, a decimal number
+    higher_is_better: bool # whether accepted means at least the threshold, or at most
+    judge: str # who or what gives the metric, with its version
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #38833135
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    "Runs that share every setting"
+    label: str # the value of the variable, or the whole configuration's letter
+    run_ids: tuple[str, ...] # in the order in which they were made
+    statuses: dict[str, int] # how they ended
+    quality: dict[str, float] # what the work itself returned, medians; empty where nothing was returned
+    flags: tuple[str, ...] = () # what a reader of its figures must know
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    "One figure of one side, and its ratio to the reference"
+    name: str # 'first_seconds', 'steady_seconds', 'peak_allocated_bytes' and their like
+    label: str # of the side
+    unit: Literal['run', 'repetition'] # what was counted as one value
+    n: int # values
+    median: float | None # of the values
+    ratio: float | None = None # to the reference; None for the reference itself
+    low: float | None = None # lower end of the interval of the ratio
+    high: float | None = None # upper end
+    verdict: Literal['faster', 'slower', 'less', 'more', 'same', 'ambiguous', 'too few repetitions'] | None = None
+    reason: str | None = None # why there is no ratio or no verdict
+
+# %% ../nbs/01_documents.ipynb #95f06ad9
+@dataclass(frozen=True, kw_only=True)
+class Contrast(Document):
+    "Runs held against one another"
+    KIND = 'contrast'
+    SCHEMA_VERSION = 1
+    variable: str | None # as it was declared
+    single_cause: bool # whether nothing else differs
+    changed: dict[str, list[Any]] # every setting that differs, one value a side
+    confidence: float # of each interval
+    same_within: float # a ratio whose whole interval is this close to 1 counts as the same
+    interleaved: bool # whether the sides took turns
+    sides: tuple[Side, ...] # the reference first
+    figures: tuple[Figure, ...]
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #64d1a457
+@dataclass(frozen=True, kw_only=True)
+class BookEvent:
+    "Something that happened, once"
+    at: str # UTC
+    actor: Literal['renter', 'service', 'clock'] # who did it; the service's acts are as told by the renter
+    kind: str # such as 'reported'
+    subject: str # the OR-, TU- or IN- that it is about
+    details: dict[str, Any] = field(default_factory=dict) # what was said
+    seq: int | None = None # place in the books, from 1; None for the clock's, which nobody writes down
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerEntry:
+    "An amount that moved from one account to another"
+    id: int # from 1
+    event: int # the event that caused it
+    at: str # UTC
+    reference: str # the OR- or TU- that it belongs to
+    debit: str # account that receives
+    credit: str # account that gives
+    usd_cents: int # above 0
+
+# %% ../nbs/01_documents.ipynb #63de58d7
+@dataclass(frozen=True, kw_only=True)
+class PaymentIntent:
+    "What the service showed for one payment, and what became of it"
+    id: str # IN-
+    reference: str # the OR- or TU- that it pays
+    asset: str # such as 'USDT'
+    network: str # such as 'tron'
+    usd_cents: int # what it pays, US cents
+    rate: str # USD for one coin, as shown
+    address: str # the recipient, as shown
+    shown_at: str # UTC
+    expires_at: str # UTC; expired from this moment on
+    computed_units: str # smallest units: the USD at the rate, rounded up
+    amount_units: str # smallest units that are to be sent
+    amount: str # the same in coins
+    amount_from: Literal['service', 'computed'] # whose amount it is
+    state: Literal['open', 'expired', 'superseded', 'reported', 'confirmed', 'rejected']
+    payable: bool # whether something may still be sent: it is open, and what it pays is not paid otherwise
+    exceptions: tuple[Literal['late', 'partial', 'over'], ...] = () # of the payment, where one is confirmed
+    reported_at: str | None = None # UTC
+    sent_at: str | None = None # UTC; when the transfer was made, by the renter's word
+    received_units: str | None = None # smallest units that the service confirmed
+    effect: str | None = None # what the payment did
+    surplus_units: str | None = None # smallest units that were received and count for nothing
+    surplus: str | None = None # the same in coins
+    actions: tuple[Literal['report', 'confirm', 'reject'], ...] = () # its buttons
+    notes: tuple[str, ...] = () # about its address and amount
+
+# %% ../nbs/01_documents.ipynb #02ac874a
+@dataclass(frozen=True, kw_only=True)
+class Order(Document):
+    "A rental in the renter's own books, at one moment"
+    KIND = 'order'
+    SCHEMA_VERSION = 1
+    id: str # OR-
+    quote: Quote # what it was made from
+    environment: Literal['ubuntu', 'pytorch', 'blender', 'other']
+    environment_text: str # wishes in words
+    total_usd_cents: int # fixed when it was made
+    tariff_sha256: str # of the tariff that the total comes from
+    settlement: Literal['unpaid', 'reported', 'paid']
+    paid_by: str | None # the IN- that settled it, or 'balance'
+    delivery: Literal['ordered', 'preparing', 'ready', 'ended']
+    intents: tuple[PaymentIntent, ...] # oldest first
+    events: tuple[BookEvent, ...] # history, the clock's events among them
+    balance_usd_cents: int # of the renter, at this moment
+    renter: dict[str, str] | None = None # first_name, last_name, email
+    notes: tuple[str, ...] = ()
+
+@dataclass(frozen=True, kw_only=True)
+class TopUp(Document):
+    "A top-up of the balance in the renter's own books, at one moment"
+    KIND = 'topup'
+    SCHEMA_VERSION = 1
+    id: str # TU-
+    usd_cents: int # what was asked for
+    state: Literal['recorded', 'reported', 'credited']
+    credited_usd_cents: int | None # what the service credited
+    intents: tuple[PaymentIntent, ...] # oldest first
+    events: tuple[BookEvent, ...] # history, the clock's events among them
+    balance_usd_cents: int # of the renter, at this moment
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #86df6c23
+@dataclass(frozen=True, kw_only=True)
+class OrderRow:
+    "An order as it was recorded"
+    id: str # OR-
+    quote: Quote
+    environment: str
+    environment_text: str
+
+@dataclass(frozen=True, kw_only=True)
+class TopUpRow:
+    "A top-up as it was recorded"
+    id: str # TU-
+    usd_cents: int
+
+@dataclass(frozen=True, kw_only=True)
+class IntentRow:
+    "An intent as it was recorded"
+    id: str # IN-
+    reference: str # OR- or TU-
+    asset: str
+    network: str
+    rate: str
+    address: str
+    expires_at: str
+    computed_units: str
+    amount_units: str
+    amount_from: Literal['service', 'computed']
+
+@dataclass(frozen=True, kw_only=True)
+class OrderBooks(Document):
+    "Everything in the renter's books except access to rented machines"
+    KIND = 'order_books'
+    SCHEMA_VERSION = 1
+    profile: dict[str, str] | None # first_name, last_name, email
+    orders: tuple[OrderRow, ...]
+    topups: tuple[TopUpRow, ...]
+    intents: tuple[IntentRow, ...]
+    events: tuple[BookEvent, ...]
+    entries: tuple[LedgerEntry, ...]
+    balance_usd_cents: int
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75
 def data_path(*parts: str, # such as 'schemas', 'estimate.schema.json'

@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 import msgspec
-from .documents import Calibration, Campaign, Choice, Comparison, Document, Environment, Estimate, Measurement, Quote, Refused, refusal, to_json
+from . import documents
+from .documents import Document, Refused, refusal, to_json
 
 # %% ../nbs/02_reading.ipynb #b1a0ff78
 KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Campaign, Environment, Measurement, Comparison, Calibration)}
