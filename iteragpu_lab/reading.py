@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['KINDS', 'MAX_BYTES', 'strict_json', 'parse', 'read', 'schemas', 'write_schemas']
 
-# %% ../nbs/02_reading.ipynb #44c82def
+# %% ../nbs/02_reading.ipynb #7766c305
 import json
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ import msgspec
 from . import documents
 from .documents import Document, Refused, refusal, to_json
 
-# %% ../nbs/02_reading.ipynb #b1a0ff78
-KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Campaign, Environment, Measurement, Comparison, Calibration)}
+# %% ../nbs/02_reading.ipynb #15b8bde9
+def _is_kind(o: Any) -> bool: return isinstance(o, type) and issubclass(o, Document) and hasattr(o, 'KIND')
+
+KINDS = {o.KIND: o for o in vars(documents).values() if _is_kind(o)}
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
 # %% ../nbs/02_reading.ipynb #9f440ea8
