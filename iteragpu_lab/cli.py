@@ -19,6 +19,7 @@ VERBS = {
     'choose': 'plan:CHOOSE',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.worker:MEASURE',
+    'compare': 'record.compare:COMPARE',
     'price': 'pricing.quote:PRICE',
     'bundle': 'bundle:BUNDLE',
     'order': 'orders.command:ORDER',
