@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #7692bcf9
+# %% ../nbs/90_cli.ipynb #327058a7
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.protocol:MEASURE',
     'price': 'pricing.quote:PRICE',
+    'record': 'record.verbs:RECORD',
     'bundle': 'bundle:BUNDLE',
 }
 
