@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #327058a7
+# %% ../nbs/90_cli.ipynb #4e94f2c1
 VERBS = {
+    'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
+    'choose': 'plan:CHOOSE',
     'environment': 'measure.environment:ENVIRONMENT',
-    'measure': 'measure.protocol:MEASURE',
+    'measure': 'measure.worker:MEASURE',
     'price': 'pricing.quote:PRICE',
     'record': 'record.verbs:RECORD',
     'bundle': 'bundle:BUNDLE',
+    'order': 'orders.command:ORDER',
 }
 
 def load_verb(name: str, # a key of `VERBS`

@@ -5,15 +5,18 @@
 # %% auto #0
 __all__ = ['KINDS', 'MAX_BYTES', 'strict_json', 'parse', 'read', 'schemas', 'write_schemas']
 
-# %% ../nbs/02_reading.ipynb #50684c6b
+# %% ../nbs/02_reading.ipynb #7766c305
 import json
 from pathlib import Path
 from typing import Any
 import msgspec
-from .documents import Choice, Contrast, Document, Environment, Estimate, Measurement, Protocol, Question, Quote, Refused, refusal, to_json
+from . import documents
+from .documents import Document, Refused, refusal, to_json
 
-# %% ../nbs/02_reading.ipynb #b7012ce1
-KINDS = {cls.KIND: cls for cls in (Estimate, Choice, Quote, Environment, Measurement, Protocol, Question, Contrast)}
+# %% ../nbs/02_reading.ipynb #15b8bde9
+def _is_kind(o: Any) -> bool: return isinstance(o, type) and issubclass(o, Document) and hasattr(o, 'KIND')
+
+KINDS = {o.KIND: o for o in vars(documents).values() if _is_kind(o)}
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
 # %% ../nbs/02_reading.ipynb #9f440ea8

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['decoder', 'read_config', 'read_config_file', 'preset_names', 'preset']
 
-# %% ../../nbs/estimate/10_architecture.ipynb #adeb4623
+# %% ../../nbs/estimate/10_architecture.ipynb #2bc5dd64
 import json
 from dataclasses import replace
 from functools import lru_cache
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from ..documents import Refused, data_path
 from .encoders import bert, clip_tower, gemma3_projector, llava_projector, siglip_tower, t5, vit, whisper
-from .families import FAMILIES, Family, Fields, decoder_layer, linear, norm
+from .families import FAMILIES, Family, Fields, decoder_layer, linear, norm, with_dropout
 from .layers import Architecture, Layer, Weight
 
 # %% ../../nbs/estimate/10_architecture.ipynb #7834d0ff
@@ -38,7 +38,7 @@ def _final(c: Fields, family: Family, h: int) -> tuple[Weight, ...]:
     found = norm(h, bias=family.norm_bias) if c.flag('do_layer_norm_before', True) and not c.flag('_remove_final_layer_norm') else ()
     return found + (linear('project_out', width, h) if width != h else ())
 
-# %% ../../nbs/estimate/10_architecture.ipynb #04ce37a6
+# %% ../../nbs/estimate/10_architecture.ipynb #2c990151
 def _rotary_buffers(c: Fields, family: Family, layers: tuple[Layer, ...]) -> int:
     size = max((getattr(x.mixer, 'head_size', 0) for x in layers), default=0)
     if not family.rotary or not size: return 0
@@ -51,7 +51,7 @@ def decoder(c: Fields, kind: str, family: Family) -> Architecture:
     layers, tied = _layers(c, family), c.flag('tie_word_embeddings', family.tied)
     bias = kind == 'phi'
     scale = 512 if family.style.embedding_scale else 0
-    return Architecture(c.where, kind, h, v, layers, _embeddings(c, family, h, v), _final(c, family, h), () if tied else linear('lm_head', v, h, bias, 'head'), style=family.style,
+    return Architecture(c.where, kind, h, v, layers, _embeddings(c, family, h, v), _final(c, family, h), () if tied else linear('lm_head', v, h, bias, 'head'), style=with_dropout(c, family.style),
                         max_context=c.get('max_position_embeddings'), buffer_bytes=_rotary_buffers(c, family, layers) + scale)
 
 # %% ../../nbs/estimate/10_architecture.ipynb #322b8cfc

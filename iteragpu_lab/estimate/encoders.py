@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['encoder_layer', 'bert', 't5', 'vit', 'whisper', 'clip_tower', 'siglip_tower', 'llava_projector', 'gemma3_projector']
 
-# %% ../../nbs/estimate/09_encoders.ipynb #08678971
+# %% ../../nbs/estimate/09_encoders.ipynb #0e86aa64
 from typing import Any
-from .families import Fields, linear, norm
+from .families import Fields, linear, norm, with_dropout
 from .layers import Architecture, Attention, Layer, Mlp, Style, Weight
 
 # %% ../../nbs/estimate/09_encoders.ipynb #4cbe2660
@@ -22,7 +22,7 @@ def encoder_layer(hidden: int, heads: int, size: int, mlp: Mlp, biases: tuple[bo
     weights = one * attentions + up + linear('fc2', hidden, mlp.width, mlp.bias) + norm(hidden, attentions + 1, norm_bias)
     return Layer(a, mlp, weights, cross=a if cross else None, part=part, norms=attentions + 1)
 
-# %% ../../nbs/estimate/09_encoders.ipynb #adbdb968
+# %% ../../nbs/estimate/09_encoders.ipynb #b50915b1
 def bert(c: Fields) -> Architecture:
     "BERT with the head that the config names."
     h, v, n = c.need('hidden_size'), c.need('vocab_size'), c.get('max_position_embeddings', 512)
@@ -34,10 +34,10 @@ def bert(c: Fields) -> Architecture:
     tables = (Weight('word_embeddings', (v, h), 'embedding'), Weight('position_embeddings', (n, h), 'embedding'),
               Weight('token_type_embeddings', (c.get('type_vocab_size', 2), h), 'embedding'), *norm(h, bias=True))
     return Architecture(c.where, 'bert', h, v, (layer,) * c.need('num_hidden_layers'), tables, final, (), max_context=n, head_transform=h if masked else 0,
-                        style=Style('layer', True, True, True, post_norm=True, loss_shift=False, float32_logits=False), buffer_bytes=2 * 8 * n,
+                        style=with_dropout(c, Style('layer', 0.1, 0.1, 0.1, post_norm=True, loss_shift=False, float32_logits=False)), buffer_bytes=2 * 8 * n,
                         notes=(f'sized as {named}',))
 
-# %% ../../nbs/estimate/09_encoders.ipynb #998fccb9
+# %% ../../nbs/estimate/09_encoders.ipynb #4cdf42b3
 def t5(c: Fields) -> Architecture:
     "T5: an encoder and a decoder that share one embedding."
     h, v, heads, size = c.need('hidden_size'), c.need('vocab_size'), c.need('num_attention_heads'), c.need('head_dim')
@@ -48,7 +48,7 @@ def t5(c: Fields) -> Architecture:
     bias = Weight('relative_attention_bias', (c.get('relative_attention_num_buckets', 32), heads), 'embedding', 2)
     tied = c.flag('tie_word_embeddings', True)
     return Architecture(c.where, 't5', h, v, (encoder,) * layers + (decoder,) * decoders, (Weight('shared', (v, h), 'embedding'), bias), norm(h, 2),
-                        () if tied else linear('lm_head', v, h, kind='head'), style=Style('rms', True, True, True, loss_shift=False, float32_logits=False))
+                        () if tied else linear('lm_head', v, h, kind='head'), style=with_dropout(c, Style('rms', 0.1, 0.1, 0.1, loss_shift=False, float32_logits=False)))
 
 # %% ../../nbs/estimate/09_encoders.ipynb #0ab9b663
 def vit(c: Fields) -> Architecture:

@@ -23,7 +23,7 @@ class Weight:
     def elements(self) -> int:  # of all its tensors
         return prod(self.shape) * self.tensors
 
-# %% ../../nbs/estimate/06_layers.ipynb #a849078f
+# %% ../../nbs/estimate/06_layers.ipynb #7210a82c
 @dataclass(frozen=True)
 class Attention:
     "Sizes of one attention."
@@ -40,6 +40,7 @@ class Attention:
     fused: bool = False  # one matrix makes queries, keys and values
     bias: bool = False  # projections of queries, keys and values have a bias
     rotary: bool = True  # positions are rotated into queries and keys
+    partial: bool = False  # only a part of each head is rotated, and joined with the rest
     gated: bool = False  # half of a doubled query projection gates the output
     sinks: bool = False  # learned logits beside the scores
     keeps_cache: bool = True  # False where a layer reads another layer's cache
@@ -115,21 +116,22 @@ class Layer:
     def parameters(self) -> int:
         return sum(w.elements for w in self.weights)
 
-# %% ../../nbs/estimate/06_layers.ipynb #eb8a8bb4
+# %% ../../nbs/estimate/06_layers.ipynb #7b8d9a48
 @dataclass(frozen=True)
 class Style:
     "How a family computes, where that decides which tensors live."
     norm: str = 'rms'  # 'rms', 'rms-float32' (weight applied in float32) or 'layer'
-    dropout: bool = False  # dropout between the parts of a layer, when training
-    attention_dropout: bool = False
-    embedding_dropout: bool = False
+    dropout: float = 0.0  # probability of dropping the output of a part, when training
+    attention_dropout: float = 0.0
+    embedding_dropout: float = 0.0
     embedding_scale: bool = False  # embeddings are multiplied by a constant
     post_norm: bool = False  # norms follow the parts (BERT, OLMo 2)
     softcap: bool = False  # logits pass through a scaled tanh
     loss_shift: bool = True  # labels are shifted; False for masked language models
+    holds_attention: bool = False  # a variable of the block names the attention's output until its end (GPT-2)
     float32_logits: bool = True  # logits are copied to float32 for the loss
 
-# %% ../../nbs/estimate/06_layers.ipynb #0f7de296
+# %% ../../nbs/estimate/06_layers.ipynb #68c8bb07
 @dataclass(frozen=True)
 class Architecture:
     "A model as shapes."
@@ -147,6 +149,21 @@ class Architecture:
     buffer_bytes: int = 0  # buffers that stay on the card, rounded
     notes: tuple[str, ...] = ()
     source: str = ''
+
+    memo: dict = field(default_factory=dict, compare=False, repr=False)  # results that many settings share
+
+    @cached_property
+    def table_elements(self) -> int:  # of the largest embedding table
+        return max((w.elements for w in self.embeddings if w.kind == 'embedding'), default=0)
+
+    @property
+    def tied_elements(self) -> int:  # of the embedding that is also the output matrix
+        return self.table_elements if not self.head and self.vocabulary else 0
+
+    @cached_property
+    def ordered(self) -> tuple[Weight, ...]:  # every weight as often as it occurs, in the order in which modules make them
+        inside = (w for layer in self.layers for w in layer.weights)
+        return (*self.embeddings, *inside, *self.final, *self.head)
 
     @cached_property
     def groups(self) -> tuple[tuple[Layer, int], ...]:  # each different layer with its count
