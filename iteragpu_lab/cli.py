@@ -21,6 +21,7 @@ VERBS = {
     'measure': 'measure.worker:MEASURE',
     'compare': 'record.compare:COMPARE',
     'price': 'pricing.quote:PRICE',
+    'record': 'record.verbs:RECORD',
     'bundle': 'bundle:BUNDLE',
     'order': 'orders.command:ORDER',
 }
