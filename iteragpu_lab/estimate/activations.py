@@ -12,20 +12,21 @@ from math import prod
 from .layers import Attention, Layer, Mlp, State, Style
 from .runtime import alone
 
-# %% ../../nbs/estimate/18_activations.ipynb #8edf96b2
+# %% ../../nbs/estimate/18_activations.ipynb #60866467
 class Tape:
     "Live tensors by name, and the fullest moment so far."
-    __slots__ = ('live', 'now', 'peak', 'full', 'kept', 'saving')
+    __slots__ = ('live', 'now', 'peak', 'full', 'kept', 'saving', 'ever')
 
     def __init__(self, saving: bool = False):
         self.live, self.now, self.peak, self.full = {}, 0, 0, {}
-        self.kept, self.saving = set(), saving
+        self.kept, self.saving, self.ever = set(), saving, {}
 
     def make(self, name: str, *factors: int) -> None:
         "A tensor of the product of these factors in bytes comes to life."
         size = alone(prod(factors))
         if name in self.live: self.now -= self.live[name][0]
         self.live[name] = (size, factors)
+        if size > self.ever.get(name, 0): self.ever[name] = size
         self.now += size
         if self.now > self.peak: self.peak, self.full = self.now, self.live.copy()
 

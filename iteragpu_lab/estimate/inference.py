@@ -105,7 +105,7 @@ def _decode_layer(architecture: Architecture, s: Setting, layer: Layer, total: i
     f.tape.peak, f.tape.full = 0, {}
     return f.tape
 
-# %% ../../nbs/estimate/20_inference.ipynb #e9ed325c
+# %% ../../nbs/estimate/20_inference.ipynb #9b3d3415
 LEFT_OUT = ('memory of other processes on the card', 'blocks that the allocator keeps from earlier moments', 'workspaces of cuDNN plans', 'CUDA graphs', 'communication buffers')
 _TAPE = "operation order of transformers' modeling code, kernels as PyTorch chooses them"
 
@@ -125,7 +125,7 @@ def inference_parts(architecture: Architecture, s: Setting) -> list[Part]:
     last = s.logits == 'last' or s.task == 'decode'
     beyond = beyond_window(architecture, s)
     if beyond: parts += [Part('keys and values beyond the window', beyond, 'transformers DynamicSlidingWindowLayer: a view of the prompt is kept', moment=m) for m in ('prefill', 'logits')]
-    parts += live_parts(prefill(architecture, s, s.context_tokens).full, 'prefill', _TAPE)
-    parts += live_parts(logits(architecture, s, s.context_tokens, last).full, 'logits', _TAPE)
-    if s.task == 'decode' and s.new_tokens: parts += live_parts(decode_step(architecture, s).full, 'decode', _TAPE)
+    parts += live_parts(prefill(architecture, s, s.context_tokens), 'prefill', _TAPE)
+    parts += live_parts(logits(architecture, s, s.context_tokens, last), 'logits', _TAPE)
+    if s.task == 'decode' and s.new_tokens: parts += live_parts(decode_step(architecture, s), 'decode', _TAPE)
     return parts

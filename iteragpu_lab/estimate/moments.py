@@ -6,10 +6,11 @@
 __all__ = ['Formula', 'QUANTIZED', 'FIGURES', 'BOUND_NOTE', 'written', 'Part', 'stored_sizes', 'settled', 'resident_parts',
            'has_bias', 'library_parts', 'live_parts', 'moment_figures', 'peak_of', 'condensed', 'upper_bound']
 
-# %% ../../nbs/estimate/19_moments.ipynb #fad99cb5
+# %% ../../nbs/estimate/19_moments.ipynb #6d573326
 from dataclasses import dataclass
 from typing import Any
 from ..documents import Estimate, Line, Peak, new
+from .activations import Tape
 from .formats import Format, weight_format
 from .layers import Architecture, Weight
 from .runtime import WORKSPACE_SOURCE, blocks, context, settle, workspaces
@@ -94,18 +95,21 @@ def library_parts(architecture: Architecture, s: Setting) -> list[Part]:
             Part('segment rounding of weights', max(0, slack), 'segment sizes of the caching allocator (c10/core/AllocatorConfig.h)', figure='reserved'),
             Part('context and loaded modules', held, source, figure='process', basis=basis)]
 
-# %% ../../nbs/estimate/19_moments.ipynb #67061cff
-def live_parts(live: dict[str, tuple[int, tuple[int, ...]]], moment: str, source: str) -> list[Part]:
-    "A part for each tensor that a tape held."
-    return [Part(name, size, source, factors, moment=moment) for name, (size, factors) in live.items()]
+# %% ../../nbs/estimate/19_moments.ipynb #720dd210
+def live_parts(tape: Tape, moment: str, source: str) -> list[Part]:
+    "A part for each tensor that was alive at the tape's fullest moment, and one for the bound: what lived at other times."
+    parts = [Part(name, size, source, factors, moment=moment) for name, (size, factors) in tape.full.items()]
+    spare = sum(size for name, size in tape.ever.items() if name not in tape.full)
+    return parts + [Part(f'other tensors of {moment}', spare, source, figure='bound', moment=moment)]
 
-# %% ../../nbs/estimate/19_moments.ipynb #864fe14a
+# %% ../../nbs/estimate/19_moments.ipynb #b32413dd
 FIGURES = ('allocated', 'reserved', 'process')
 
 def moment_figures(parts: list[Part]) -> dict[str, tuple[int, int, int]]:
     "For each moment its allocated, reserved and process bytes."
     always, found = dict.fromkeys(FIGURES, 0), {}
     for p in parts:
+        if p.figure == 'bound': continue
         where = always if p.moment is None else found.setdefault(p.moment, dict.fromkeys(FIGURES, 0))
         where[p.figure] += p.bytes
     found = found or {'resident': dict.fromkeys(FIGURES, 0)}
@@ -120,13 +124,14 @@ def peak_of(parts: list[Part], card: int | None = None) -> Peak:
     figures = moment_figures(parts)
     winner = max(figures, key=lambda m: figures[m])
     allocated, reserved, process = figures[winner]
-    return Peak(moment=winner, allocated_bytes=allocated, reserved_bytes=reserved, process_bytes=process, bound_bytes=upper_bound(process), card=card)
+    return Peak(moment=winner, allocated_bytes=allocated, reserved_bytes=reserved, process_bytes=process, bound_bytes=upper_bound(parts), card=card)
 
-# %% ../../nbs/estimate/19_moments.ipynb #31d7a724
+# %% ../../nbs/estimate/19_moments.ipynb #57101b8b
 def condensed(parts: list[Part], winner: str) -> list[Part]:
     "The same sums with fewer lines: moments that did not win are added up by source."
     kept, sums = [], {}
     for p in parts:
+        if p.figure == 'bound': continue
         if p.moment is None or p.moment == winner: kept.append(p)
         else: sums.setdefault((p.moment, p.source, p.figure), []).append(p)
     for (moment, source, figure), group in sums.items():
@@ -134,9 +139,12 @@ def condensed(parts: list[Part], winner: str) -> list[Part]:
         else: kept.append(Part(f'{len(group)} tensors', sum(p.bytes for p in group), source, '', figure, group[0].basis, moment))
     return kept
 
-# %% ../../nbs/estimate/19_moments.ipynb #81135794
-BOUND_NOTE = 'bound: a fifth above the process figure'
+# %% ../../nbs/estimate/19_moments.ipynb #81ad07be
+BOUND_NOTE = 'upper bound: as if no block of one moment served another; no measured process of the twelve language-model runs on an H200 that it was checked on was larger'
 
-def upper_bound(process: int) -> int:
-    "A figure that the process should stay within."
-    return process + process // 5
+def upper_bound(parts: list[Part]) -> int:
+    "Process bytes if every tensor of every moment had a block of its own."
+    largest = {}
+    for p in parts:
+        if p.bytes > largest.get(p.name, 0): largest[p.name] = p.bytes
+    return sum(largest.values())

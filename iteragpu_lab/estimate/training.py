@@ -187,7 +187,7 @@ def _narrow_loss(rows: int, v: int, width: int) -> Tape:
     for name in ('log softmax in float32', 'gradient of the loss'): back.make(name, rows, v, 4)
     return back
 
-# %% ../../nbs/estimate/30_training.ipynb #c0ffbe83
+# %% ../../nbs/estimate/30_training.ipynb #ed8b0c23
 _SAVED = "saved for the backward pass: operation order of transformers' modeling code, PyTorch derivatives.yaml"
 _LIVE = "alive at that moment: operation order of transformers' modeling code and of autograd"
 
@@ -206,7 +206,7 @@ def loss_parts(architecture: Architecture, s: Setting, t: Trained, saved: Saved,
     "The end of the forward pass and the beginning of the backward pass."
     parts = []
     for moment, tape in zip(('loss', 'loss backward'), loss_tapes(architecture, s)):
-        parts += _saved_parts(saved, moment) + _outer_parts(outer, moment) + live_parts(tape.full, moment, _LIVE)
+        parts += _saved_parts(saved, moment) + _outer_parts(outer, moment) + live_parts(tape, moment, _LIVE)
         if s.accumulation > 1: parts.append(gradient_part(t, moment))
     return parts
 
@@ -233,7 +233,7 @@ def backward_parts(architecture: Architecture, s: Setting, t: Trained, saved: Sa
         tape, count = tapes[id(layer)], dict((id(x), n) for x, n, _ in kinds)[id(layer)]
         kept = saved if moment.endswith('last layer') else {}
         rest = {name: (size - (0 if full else size // count), formula) for name, (size, formula) in kept.items()}
-        parts += _saved_parts({k: v for k, v in rest.items() if v[0]}, moment) + live_parts(tape.full, moment, _LIVE)
+        parts += _saved_parts({k: v for k, v in rest.items() if v[0]}, moment) + live_parts(tape, moment, _LIVE)
         if s.lora_rank is None or everything: parts.append(gradient_part(t, moment, t.elements if everything else max(0, done)))
     return parts
 
