@@ -27,7 +27,7 @@ def state_bytes(architecture: Architecture, batch: int, element_bytes: int = 2, 
     found = [(layer.mixer, n) for layer, n in architecture.groups if isinstance(layer.mixer, State)]
     return batch * sum(n * (s.conv_elements * element_bytes + s.state_elements * state_element_bytes) for s, n in found)
 
-# %% ../../nbs/estimate/20_inference.ipynb #3db3be1a
+# %% ../../nbs/estimate/20_inference.ipynb #337ca046
 def needs_mask(layer: Layer, keys: int, family: str) -> bool:
     "Whether attention gets its mask as a tensor."
     a = layer.mixer
@@ -41,7 +41,7 @@ def flow(architecture: Architecture, s: Setting, layer: Layer, length: int, keys
     stream = BYTES[s.dtype] if s.autocast else compute
     kernel = attention_kernel(a, compute, masked, architecture.style.attention_dropout if saving else 0.0, s.attention,
                               s.capability is None or s.capability[0] >= 9, architecture.family == 'falcon') if isinstance(a, Attention) else ''
-    return Flow(Tape(saving), architecture.style, architecture.hidden, s.batch, length, keys, compute, stream, kernel, masked)
+    return Flow(Tape(saving), architecture.style, architecture.hidden, s.batch, length, keys, compute, stream, kernel, masked, half='float16' in (s.autocast, s.dtype))
 
 def _inputs(architecture: Architecture, s: Setting, f: Flow) -> None:
     "Tensors that live while the layers run."
@@ -49,7 +49,8 @@ def _inputs(architecture: Architecture, s: Setting, f: Flow) -> None:
     t.make('embeddings', f.tokens, architecture.hidden, f.stream)
     a = next((x.mixer for x, _ in architecture.groups if isinstance(x.mixer, Attention)), None)
     if a and a.rotary: t.make('rotary tables', 2, f.length, a.head_size, f.stream)
-    if f.masked: t.make('attention mask', f.length, f.keys)
+    if f.kernel == 'eager' and a and a.causal: t.make('attention mask', f.batch, f.length, f.keys, f.compute)
+    elif f.masked: t.make('attention mask', f.length, f.keys)
 
 def prefill(architecture: Architecture, s: Setting, length: int) -> Tape:
     "The fullest tape over all kinds of layer."

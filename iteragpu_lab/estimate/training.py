@@ -78,11 +78,11 @@ def optimizer_temporaries(t: Trained, s: Setting) -> tuple[int, str, str]:
     if s.optimizer == 'adafactor': return t.largest * t.width, f'{t.largest:,} x {t.width} B', 'torch/optim/_adafactor.py: variance estimate of the largest tensor'
     return 0, '0', f'torch/optim: {s.optimizer} {s.optimizer_mode} makes no tensors of the parameters\' size'
 
-# %% ../../nbs/estimate/30_training.ipynb #129402d3
+# %% ../../nbs/estimate/30_training.ipynb #1f87c43e
 def train_flow(architecture: Architecture, s: Setting, layer: Layer) -> Flow:
     "A saving tape with this setting's sizes."
     f = flow(architecture, s, layer, s.context_tokens, s.context_tokens, saving=True)
-    f.frozen, f.rank, f.targets, f.adapter, f.caching = s.lora_rank is not None, s.lora_rank or 0, s.lora_targets, BYTES[s.lora_dtype], False
+    f.frozen, f.rank, f.targets, f.adapter = s.lora_rank is not None, s.lora_rank or 0, s.lora_targets, BYTES[s.lora_dtype]
     return f
 
 def forward_tape(architecture: Architecture, s: Setting, layer: Layer) -> Flow:
