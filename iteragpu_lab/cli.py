@@ -13,7 +13,14 @@ from .commands import Parser, Verb, command_line, run
 
 # %% ../nbs/90_cli.ipynb #4e94f2c1
 VERBS = {
+    'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
+    'plan': 'plan:PLAN',
+    'choose': 'plan:CHOOSE',
+    'environment': 'measure.environment:ENVIRONMENT',
+    'measure': 'measure.worker:MEASURE',
+    'price': 'pricing.quote:PRICE',
+    'bundle': 'bundle:BUNDLE',
     'order': 'orders.command:ORDER',
 }
 

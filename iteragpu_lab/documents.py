@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder', 'BookEvent',
-           'LedgerEntry', 'PaymentIntent', 'Order', 'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks',
-           'data_path']
+           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'CampaignRun', 'Slot', 'CampaignPackage',
+           'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
+           'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'BookEvent', 'LedgerEntry', 'PaymentIntent', 'Order',
+           'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -76,7 +77,7 @@ class Peak:
         known = [o for o in (self.process_bytes, self.reserved_bytes, self.allocated_bytes) if o is not None]
         return known[0] if known else None
 
-# %% ../nbs/01_documents.ipynb #466cb86a
+# %% ../nbs/01_documents.ipynb #5129346a
 @dataclass(frozen=True, kw_only=True)
 class PhaseRow:
     "One phase of a run: readings at its start, at its end, and the peaks between"
@@ -96,6 +97,7 @@ class PhaseRow:
     device_total_bytes: int | None = None
     card: int | None = None # index, where there are several
     values: dict[str, float] = field(default_factory=dict) # what a workload's step returned about quality
+    driver: dict[str, Any] = field(default_factory=dict) # clocks, temperature, slowdowns and energy around the phase
     reasons: dict[str, str] = field(default_factory=dict) # why a field is null
 
 # %% ../nbs/01_documents.ipynb #3a343091
@@ -135,6 +137,133 @@ class Quote(Document):
     tariff: dict[str, Any] # file name, snapshot date, sha256, source and note of the row
     notes: tuple[str, ...] = () # among them the tariff's own reservation
 
+# %% ../nbs/01_documents.ipynb #31c11291
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    "Lots of one model for one duration, whose cards have room"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards_per_lot: int # cards
+    cards: int # cards in all
+    lot_price_usd_cents: int # of one lot for the whole duration
+    total_usd_cents: int # lots x lot price
+    per_card_usd_cents: str # total / cards
+    per_card_day_usd_cents: str # total / cards / days; a comparison, no price
+    unit_cost_usd_cents: str | None # total / accepted results; None where none were stated
+    usable_bytes: int # of one card, the smallest figure known
+    usable_read_by: str # 'runtime', 'driver' or 'environment'
+    usable_source: str # that reading, as its source has it
+    free_bytes: int # usable less needed, on one card
+    step_seconds_at_least: float | None = None # lower bound of one step on one card; None where it cannot be known
+    step_bound_by: str | None = None # 'compute' or 'memory', whichever sets that bound
+
+@dataclass(frozen=True, kw_only=True)
+class Rejection:
+    "A model none of whose packages holds the work, with the first test it failed"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    test: Literal['memory figure', 'memory', 'whole lots', 'ten lots', 'stock']
+    by: int | None # how much is missing; None where that cannot be said
+    unit: Literal['bytes', 'cards', 'lots'] | None # of `by`
+    sentence: str # the same in words
+
+@dataclass(frozen=True, kw_only=True)
+class NearMiss:
+    "The smallest change of one kind with which a rejected model would hold the work"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    change: str # in words, such as 'context 8192 -> 6144'
+    setting: dict[str, Any] # the changed options, in the words of the command line
+    needed_bytes: int # on each card, with the margin
+    usable_bytes: int # of one card
+    total_usd_cents: int # of the cheapest package with that change
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    "Another precision of the same work, with the cheapest package that holds it"
+    name: str # such as 'weights nf4, kv fp8'
+    setting: dict[str, Any] # the changed options, in the words of the command line
+    needed_bytes: int | None # on each card, with the margin; None where it cannot be estimated
+    package: Package | None # None where no package holds it
+    reason: str | None = None # why a field is None
+
+# %% ../nbs/01_documents.ipynb #203eaf64
+@dataclass(frozen=True, kw_only=True)
+class Choice(Document):
+    "Packages that hold an estimated peak on each card, and why the others do not"
+    KIND = 'choice'
+    SCHEMA_VERSION = 1
+    question: dict[str, Any] # days, lots, cards, strategy, margin, stock, accepted results
+    estimate: dict[str, Any] # when it was made, of what, and its peak
+    need: dict[str, Any] # on each card: allocated, reserved, process, which decides, margin, needed
+    chosen: Package | None # the first by the rule
+    others: tuple[Package, ...] # every further package, in the order of the rule
+    rejected: tuple[Rejection, ...]
+    rule: str # of the order
+    near_misses: tuple[NearMiss, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #3af65f93
+@dataclass(frozen=True, kw_only=True)
+class CampaignRun:
+    "One run of a campaign, on one card"
+    name: str # unique within the campaign
+    seconds: int # expected, on one card of the campaign's model
+    basis: Literal['measured', 'stated'] # a measured small case, or a statement
+    optional: bool # whether the question can be answered without it
+    stop: str | None = None # its own stop criterion, where it has one
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    "What a card does from one moment to another"
+    kind: Literal['setup', 'first', 'required', 'optional', 'checks', 'export']
+    name: str # of the run, or the kind
+    card: int | None # index; None where all cards wait for it
+    start_seconds: int # from the begin of the package
+    end_seconds: int # from the begin of the package
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignPackage:
+    "A package that a campaign was laid out for"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards: int # that work in parallel
+    total_usd_cents: int # lots x lot price
+    window_seconds: int # left for runs on each card, after setup, first case, checks, export and the share kept free
+    longest_first_seconds: int # until the last run ends, longest runs first
+    bound_seconds: int # that no order of the runs can beat
+
+# %% ../nbs/01_documents.ipynb #d83d95bf
+@dataclass(frozen=True, kw_only=True)
+class Campaign(Document):
+    "Runs laid out over the cards and days of the cheapest package that holds them"
+    KIND = 'campaign'
+    SCHEMA_VERSION = 1
+    question: str # to be answered
+    gpu: str # model whose times are expected
+    ready: dict[str, bool] # what must be there before the clock starts
+    stop: tuple[str, ...] # criteria for the whole campaign
+    first: CampaignRun # the small complete case
+    runs: tuple[CampaignRun, ...] # required ones, then optional ones
+    setup_seconds: int # before anything runs
+    checks_seconds: int # after the runs
+    export_seconds: int # last of all
+    keep_free_percent: str # share of the package kept free, decimal
+    package: CampaignPackage | None # the cheapest that holds every required run
+    slots: tuple[Slot, ...] # in that package, or in the largest one where none holds them
+    not_placed: tuple[str, ...] # runs without a slot
+    with_optional: CampaignPackage | None # the cheapest that holds the optional runs too
+    optional_adds_usd_cents: int | None # what that costs more
+    undecided: tuple[CampaignPackage, ...] # cheaper ones that the bound does not exclude
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
+
 # %% ../nbs/01_documents.ipynb #b0fa137d
 @dataclass(frozen=True, kw_only=True)
 class Environment(Document):
@@ -152,7 +281,7 @@ class Environment(Document):
     numerics: dict[str, Any] # TF32, matmul precision, determinism
     variables: dict[str, str | None] # a named allowlist of environment variables
 
-# %% ../nbs/01_documents.ipynb #b901b8c2
+# %% ../nbs/01_documents.ipynb #b149fd89
 STATUSES = ('done', 'out_of_memory', 'failed', 'cancelled', 'bound_hit', 'incomplete')
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +299,7 @@ class Measurement(Document):
     workload: dict[str, Any] | None = None # the user's own work, where it was measured
     summary: dict[str, Any] = field(default_factory=dict) # cold and warm apart
     failure: dict[str, Any] | None = None # phase, row, error, memory at that moment
+    finished_at: str | None = None # UTC; `created_at` is the moment the run began
     notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #f59826d7
@@ -225,7 +355,7 @@ def _sync_folder(folder: Path) -> None:
     except OSError: pass
     finally: os.close(fd)
 
-# %% ../nbs/01_documents.ipynb #5a1b07a9
+# %% ../nbs/01_documents.ipynb #335687da
 def write_new(path: str | Path, # a name that is not taken
               content: str | bytes, # the whole content; text is written as UTF-8
              ) -> Path: # the path; Refused with one sentence if it cannot be written
@@ -244,7 +374,7 @@ def write_new(path: str | Path, # a name that is not taken
         _sync_folder(path.parent)
     except OSError as e: raise refusal(path, e) from e
     finally:
-        if temporary.exists(): temporary.unlink()
+        if os.path.lexists(temporary): temporary.unlink() # unlike Path.exists, no error where the folder may not be searched
     return path
 
 # %% ../nbs/01_documents.ipynb #952c4142
@@ -268,6 +398,83 @@ def write_new_folder(path: str | Path, # a name that is not taken
     finally:
         if temporary != path: shutil.rmtree(temporary, ignore_errors=True)
     return path
+
+# %% ../nbs/01_documents.ipynb #47ceb58f
+@dataclass(frozen=True, kw_only=True)
+class Question(Document):
+    "What is asked and expected, before any result is there"
+    KIND = 'question'
+    SCHEMA_VERSION = 1
+    question: str
+    hypothesis: str
+    quantity: str # the figure that decides, such as 'elapsed_seconds of warm_forward'
+    direction: Literal['lower', 'higher', 'same'] # which way it is expected to go
+    size: str # by how much, such as '10 %'
+    threshold: str # what counts as support
+    variable: str # the one setting that is changed, such as 'configuration.dtype'
+    values: tuple[str, ...] # its values, the reference first
+    fixed: dict[str, Any] # what stays the same: model, data, versions, lengths
+    rule: str # how it is measured: warm-up, repetitions, order of the runs
+    stop_rule: str # when no further run is made
+    budget_usd_cents: int | None # what it may cost
+    data_seen: bool = False # whether results were seen before this was written
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #3d1c867e
+@dataclass(frozen=True, kw_only=True)
+class Protocol(Document):
+    "What a useful result is, before any is counted"
+    KIND = 'protocol'
+    SCHEMA_VERSION = 1
+    unit: str # one useful result, in words
+    corpus: str # what it is made from, in words
+    corpus_sha256: str # of the file that lists or holds it
+    corpus_units: int # distinct units in it
+    metric: str # what the judge gives each result
+    threshold: str # accepted from here on, a decimal number
+    higher_is_better: bool # whether accepted means at least the threshold, or at most
+    judge: str # who or what gives the metric, with its version
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #38833135
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    "Runs that share every setting"
+    label: str # the value of the variable, or the whole configuration's letter
+    run_ids: tuple[str, ...] # in the order in which they were made
+    statuses: dict[str, int] # how they ended
+    quality: dict[str, float] # what the work itself returned, medians; empty where nothing was returned
+    flags: tuple[str, ...] = () # what a reader of its figures must know
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    "One figure of one side, and its ratio to the reference"
+    name: str # 'first_seconds', 'steady_seconds', 'peak_allocated_bytes' and their like
+    label: str # of the side
+    unit: Literal['run', 'repetition'] # what was counted as one value
+    n: int # values
+    median: float | None # of the values
+    ratio: float | None = None # to the reference; None for the reference itself
+    low: float | None = None # lower end of the interval of the ratio
+    high: float | None = None # upper end
+    verdict: Literal['faster', 'slower', 'less', 'more', 'same', 'ambiguous', 'too few repetitions'] | None = None
+    reason: str | None = None # why there is no ratio or no verdict
+
+# %% ../nbs/01_documents.ipynb #95f06ad9
+@dataclass(frozen=True, kw_only=True)
+class Contrast(Document):
+    "Runs held against one another"
+    KIND = 'contrast'
+    SCHEMA_VERSION = 1
+    variable: str | None # as it was declared
+    single_cause: bool # whether nothing else differs
+    changed: dict[str, list[Any]] # every setting that differs, one value a side
+    confidence: float # of each interval
+    same_within: float # a ratio whose whole interval is this close to 1 counts as the same
+    interleaved: bool # whether the sides took turns
+    sides: tuple[Side, ...] # the reference first
+    figures: tuple[Figure, ...]
+    notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #64d1a457
 @dataclass(frozen=True, kw_only=True)
