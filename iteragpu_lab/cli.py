@@ -17,6 +17,7 @@ VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
+    'campaign': 'pricing.campaign:CAMPAIGN',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.worker:MEASURE',
     'compare': 'record.compare:COMPARE',

@@ -208,7 +208,7 @@ class Choice(Document):
     tariff: dict[str, Any] # file name, snapshot date, sha256
     notes: tuple[str, ...] = ()
 
-# %% ../nbs/01_documents.ipynb #3af65f93
+# %% ../nbs/01_documents.ipynb #6cd36e7c
 @dataclass(frozen=True, kw_only=True)
 class CampaignRun:
     "One run of a campaign, on one card"
@@ -237,7 +237,7 @@ class CampaignPackage:
     cards: int # that work in parallel
     total_usd_cents: int # lots x lot price
     window_seconds: int # left for runs on each card, after setup, first case, checks, export and the share kept free
-    longest_first_seconds: int # until the last run ends, longest runs first
+    runs_end_seconds: int # until the last run ends, as they are placed; beyond the window where it does not hold them
     bound_seconds: int # that no order of the runs can beat
 
 # %% ../nbs/01_documents.ipynb #d83d95bf
