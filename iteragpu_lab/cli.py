@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #4e94f2c1
+# %% ../nbs/90_cli.ipynb #48d91328
 VERBS = {
-    'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
@@ -22,6 +21,7 @@ VERBS = {
     'price': 'pricing.quote:PRICE',
     'bundle': 'bundle:BUNDLE',
     'order': 'orders.command:ORDER',
+    'lab': 'forms.lab:LAB',
 }
 
 def load_verb(name: str, # a key of `VERBS`
