@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #4e94f2c1
+# %% ../nbs/90_cli.ipynb #48d91328
 VERBS = {
-    'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
@@ -25,6 +24,7 @@ VERBS = {
     'record': 'record.verbs:RECORD',
     'bundle': 'bundle:BUNDLE',
     'order': 'orders.command:ORDER',
+    'lab': 'forms.lab:LAB',
 }
 
 def load_verb(name: str, # a key of `VERBS`
