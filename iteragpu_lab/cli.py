@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #4e94f2c1
+# %% ../nbs/90_cli.ipynb #1d0b8372
 VERBS = {
     'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
