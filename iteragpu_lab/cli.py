@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #48d91328
+# %% ../nbs/90_cli.ipynb #1d0b8372
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',

@@ -281,7 +281,8 @@ def _profile(args: argparse.Namespace) -> int:
     return 0
 
 PROFILE = Verb('profile', 'Your name and e-mail for summaries: show, set or delete.', 'iteragpu order profile --first-name Ada --last-name Example --email ada@lab.example', _arguments(
-    ('--first-name', dict(metavar='NAME')), ('--last-name', dict(metavar='NAME')), ('--email', dict(metavar='E-MAIL')),
+    ('--first-name', dict(metavar='NAME', help='for summaries')), ('--last-name', dict(metavar='NAME', help='for summaries')),
+    ('--email', dict(metavar='E-MAIL', help='where you can be reached')),
     ('--delete', dict(action='store_true', help='forget them; the books stay'))), _profile)
 
 # %% ../../nbs/orders/80_command.ipynb #e2195dc4
