@@ -16,16 +16,17 @@ from .pricing.choosing import choose_fully, choose_verb
 from .pricing.quote import add_tariff_arguments, days_argument, make_quote, quote_rate, tariff_of
 from .pricing.tariff import MAX_LOTS, Tariff
 
-# %% ../nbs/80_plan.ipynb #5e54a0e7
+# %% ../nbs/80_plan.ipynb #55024014
 _WIDTHS = {'parameters', 'bits', 'reserve_bytes'}
 
 def estimate_again(configuration: dict[str, Any], # of an estimate, with something changed
                   ) -> Estimate: # Refused where no estimator knows the configuration
     "A new estimate of a changed configuration"
-    if unknown := set(configuration) - _WIDTHS: raise Refused(f'an estimate from a parameter count does not know {", ".join(sorted(unknown))}')
+    if unknown := set(configuration) - _WIDTHS:
+        raise Refused(f'an estimate from a parameter count does not know {", ".join(sorted(unknown))}')
     return estimate_weights(**configuration)
 
-# %% ../nbs/80_plan.ipynb #4e3b3aaa
+# %% ../nbs/80_plan.ipynb #96058c03
 def plan_documents(estimate: Estimate, # what the work needs
                    tariff: Tariff, # a snapshot
                    q: Question, # days, lots and the rest
@@ -34,7 +35,8 @@ def plan_documents(estimate: Estimate, # what the work needs
     choice = choose_fully(estimate, tariff, q, estimator=estimate_again)
     best = choice.chosen
     if best is None: return choice, None
-    return choice, make_quote(tariff, quote_rate(tariff, best.gpu, best.duration_days), best.lots, q.accepted_results)
+    return choice, make_quote(tariff, quote_rate(tariff, best.gpu, best.duration_days), best.lots,
+                              q.accepted_results)
 
 # %% ../nbs/80_plan.ipynb #ec56b40a
 def plan_files(estimate: Estimate, # what the work needs
@@ -45,27 +47,34 @@ def plan_files(estimate: Estimate, # what the work needs
     documents = {'estimate.json': estimate, 'choice.json': choice, 'quote.json': quote}
     return {name: to_json(o) for name, o in documents.items() if o is not None}
 
-# %% ../nbs/80_plan.ipynb #1b7ba802
+# %% ../nbs/80_plan.ipynb #71b2090c
 def plan_text(estimate: Estimate, # what the work needs
               choice: Choice, # the packages
              ) -> str: # lines for a terminal
     "A plan for a reader"
-    return '\n'.join([estimate_text(estimate), '', strong('Packages'), '', choice_text(choice, most=len(choice.others))])
+    return '\n'.join([estimate_text(estimate), '', strong('Packages'), '',
+                      choice_text(choice, most=len(choice.others))])
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_weights_arguments(parser)
     parser.add_argument('--days', type=days_argument, metavar='D', help='3, 7 or 30 (default: all)')
-    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N', help='1 to 10 lots of one card, for B200 of two (default 1)')
-    parser.add_argument('--accepted-results', type=whole_argument('accepted results'), metavar='N', help='distinct accepted results; no default')
+    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N',
+                        help='1 to 10 lots of one card, for B200 of two (default 1)')
+    parser.add_argument('--accepted-results', type=whole_argument('accepted results'), metavar='N',
+                        help='distinct accepted results; no default')
     add_tariff_arguments(parser)
-    parser.add_argument('--json', action='store_true', help='print the choice as one JSON document and nothing else')
-    parser.add_argument('--output', metavar='DIR', help='write estimate.json, choice.json and quote.json to this new folder')
+    parser.add_argument('--json', action='store_true',
+                        help='print the choice as one JSON document and nothing else')
+    parser.add_argument('--output', metavar='DIR',
+                        help='write estimate.json, choice.json and quote.json to this new folder')
 
 def plan_of(args: argparse.Namespace, # of the verb
            ) -> tuple[Estimate, Choice, Quote | None]: # no quote where no package holds the work
     "The documents of the plan that a command line asks for"
     estimate = estimate_weights(args.parameters, args.bits, args.reserve_gib)
-    return estimate, *plan_documents(estimate, tariff_of(args), Question(days=args.days, lots=args.lots, accepted_results=args.accepted_results))
+    return estimate, *plan_documents(estimate, tariff_of(args),
+                                     Question(days=args.days, lots=args.lots,
+                                              accepted_results=args.accepted_results))
 
 def _run(args: argparse.Namespace) -> int:
     estimate, choice, quote = plan_of(args)
@@ -75,7 +84,8 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 PLAN = Verb('plan', 'From a model to an estimate, the packages that hold it, and a quote.',
-            'iteragpu plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7 --output first-plan', _add_arguments, _run,
+            'iteragpu plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7 --output first-plan',
+            _add_arguments, _run,
             'Sizes are in bytes; GiB = 2^30 B, GB = 10^9 B. Money is in whole US cents in JSON, in USD in text.\nMemory is that of one card, never of several together.')
 
 # %% ../nbs/80_plan.ipynb #f7c034c7

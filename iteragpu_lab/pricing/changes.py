@@ -50,26 +50,31 @@ def largest(fits: Callable[[int], bool], # true up to some number, false above
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low or None
 
-# %% ../../nbs/pricing/06_changes.ipynb #1cfe74fd
-SWITCHES = {'checkpointing': ('selective', 'full'), 'optimizer': ('adamw-8bit', 'adafactor', 'sgd'), 'weights': ('int8', 'nf4'), 'kv_dtype': ('fp8',), 'bits': (8,)}
+# %% ../../nbs/pricing/06_changes.ipynb #152462fe
+SWITCHES = {'checkpointing': ('selective', 'full'), 'optimizer': ('adamw-8bit', 'adafactor', 'sgd'),
+            'weights': ('int8', 'nf4'), 'kv_dtype': ('fp8',), 'bits': (8,)}
 SPLITS = ('shard', 'layers')
 
-def _sized(configuration: dict[str, Any], fits: Callable[[dict[str, Any]], bool]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _sized(configuration: dict[str, Any],
+           fits: Callable[[dict[str, Any]], bool]) -> Iterator[tuple[str, dict[str, Any]]]:
     for key in SIZES:
         now = configuration.get(key)
         if not isinstance(now, int) or now < 2: continue
         best = largest(lambda n: fits({**configuration, key: n}), now)
         if best: yield f'{key} {now} -> {best}', {key: best}
 
-def _switched(configuration: dict[str, Any], fits: Callable[[dict[str, Any]], bool]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _switched(configuration: dict[str, Any],
+              fits: Callable[[dict[str, Any]], bool]) -> Iterator[tuple[str, dict[str, Any]]]:
     for key, values in SWITCHES.items():
         now = configuration.get(key)
         if key == 'bits' and not now: continue
-        later = values[values.index(now) + 1:] if now in values else [o for o in values if key != 'bits' or o < now]
+        later = values[values.index(now) + 1:] if now in values else [o for o in values if key != 'bits'
+                                                                      or o < now]
         found = next((o for o in later if fits({**configuration, key: o})), None)
         if found: yield f'{key} {now or "default"} -> {found}', {key: found}
 
-def _split(configuration: dict[str, Any], most: int, fits: Callable[[dict[str, Any]], bool]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _split(configuration: dict[str, Any], most: int,
+           fits: Callable[[dict[str, Any]], bool]) -> Iterator[tuple[str, dict[str, Any]]]:
     now = configuration.get('cards') or 1
     for cards, strategy in itertools.product(range(now + 1, most + 1), SPLITS):
         setting = dict(strategy=strategy, cards=cards)
@@ -77,14 +82,17 @@ def _split(configuration: dict[str, Any], most: int, fits: Callable[[dict[str, A
             yield f'{now} -> {cards} cards, strategy {strategy}', setting
             return
 
-# %% ../../nbs/pricing/06_changes.ipynb #65752de3
-def _changed(rate: Rate, card: Card, q: Question, setting: dict[str, Any], estimate: Estimate | None) -> NearMiss | None:
+# %% ../../nbs/pricing/06_changes.ipynb #41616bc9
+def _changed(rate: Rate, card: Card, q: Question, setting: dict[str, Any],
+             estimate: Estimate | None) -> NearMiss | None:
     "What a change would need on a card, if every test is then passed"
     if estimate is None: return None
-    then = replace(q, lots=None, cards=setting['cards'], strategy=setting['strategy']) if 'cards' in setting else q
+    then = replace(q, lots=None, cards=setting['cards'],
+                   strategy=setting['strategy']) if 'cards' in setting else q
     needed = card_need(estimate, then)['needed_bytes']
     if reject(rate, card, needed, then): return None
-    return NearMiss(gpu=rate.gpu, name=rate.name, change='', setting=setting, needed_bytes=needed, usable_bytes=card.usable.bytes,
+    return NearMiss(gpu=rate.gpu, name=rate.name, change='', setting=setting, needed_bytes=needed,
+                    usable_bytes=card.usable.bytes,
                     total_usd_cents=lots_needed(then, rate.cards_per_lot) * rate.price_usd_cents)
 
 def misses_of(rate: Rate, # the model's cheapest rate
@@ -94,10 +102,12 @@ def misses_of(rate: Rate, # the model's cheapest rate
               ask: Asked, # the estimator
              ) -> list[NearMiss]: # one for each kind of change that helps
     "The smallest changes with which one model would do"
-    def at(c): return _changed(rate, card, q, {k: v for k, v in c.items() if configuration.get(k) != v}, ask(c))
+    def at(c): return _changed(rate, card, q, {k: v for k, v in c.items() if configuration.get(k) != v},
+                               ask(c))
     def fits(c): return at(c) is not None
     most = MAX_LOTS * rate.cards_per_lot
-    found = itertools.chain(_sized(configuration, fits), _switched(configuration, fits), _split(configuration, most, fits))
+    found = itertools.chain(_sized(configuration, fits), _switched(configuration, fits),
+                            _split(configuration, most, fits))
     return [replace(at({**configuration, **setting}), change=change) for change, setting in found]
 
 def near_misses(choice: Choice, # without them
@@ -110,12 +120,14 @@ def near_misses(choice: Choice, # without them
     "The smallest changes with which a cheaper model would do"
     q, limit, out = fitted_question(estimate, q), choice.chosen and choice.chosen.total_usd_cents, []
     for gpu in (o.gpu for o in choice.rejected if o.test == 'memory'):
-        rate = min((o for o in tariff.rates if o.gpu == gpu and q.days in (None, o.duration_days)), key=lambda o: o.price_usd_cents)
+        rate = min((o for o in tariff.rates if o.gpu == gpu and q.days in (None, o.duration_days)),
+                   key=lambda o: o.price_usd_cents)
         if limit is None or lots_needed(q, rate.cards_per_lot) * rate.price_usd_cents < limit:
-            out += [o for o in misses_of(rate, cards[gpu], estimate.configuration, q, ask) if limit is None or o.total_usd_cents < limit]
+            out += [o for o in misses_of(rate, cards[gpu], estimate.configuration, q, ask) if limit is None
+                    or o.total_usd_cents < limit]
     return tuple(sorted(out, key=lambda o: (o.total_usd_cents, o.gpu)))
 
-# %% ../../nbs/pricing/06_changes.ipynb #b865d914
+# %% ../../nbs/pricing/06_changes.ipynb #63f8eea6
 VARIANT_KEYS = {'weights': 'weights', 'kv': 'kv_dtype', 'compute': 'dtype'}
 SHORT = {'bf16': 'bfloat16', 'fp16': 'float16', 'fp32': 'float32'}
 MAX_VARIANTS = 64
@@ -127,9 +139,11 @@ def parse_variants(words: list[str], # such as ['weights=bf16,int8', 'kv=bf16,fp
     for word in words:
         key, _, values = word.partition('=')
         chosen = tuple(o.strip() for o in values.split(','))
-        if key not in VARIANT_KEYS: raise ValueError(f'variants: {key!r} is unknown; known are {", ".join(VARIANT_KEYS)}, as in weights=bf16,nf4')
+        if key not in VARIANT_KEYS:
+            raise ValueError(f'variants: {key!r} is unknown; known are {", ".join(VARIANT_KEYS)}, as in weights=bf16,nf4')
         if key in out: raise ValueError(f'variants: {key} is given twice')
-        if not all(chosen) or len(set(chosen)) < len(chosen): raise ValueError(f'variants: {key} needs different values with commas between them, as in {key}=bf16,fp8')
+        if not all(chosen) or len(set(chosen)) < len(chosen):
+            raise ValueError(f'variants: {key} needs different values with commas between them, as in {key}=bf16,fp8')
         out[key], count = chosen, count * len(chosen)
     if count > MAX_VARIANTS: raise ValueError(f'variants: {count} combinations are more than {MAX_VARIANTS}')
     return out
@@ -145,12 +159,15 @@ def make_variants(estimate: Estimate, # of the work as asked
     out = []
     for values in itertools.product(*varied.values()):
         setting = {VARIANT_KEYS[k]: SHORT.get(v, v) for k, v in zip(varied, values)}
-        name, other = ', '.join(f'{k} {v}' for k, v in zip(varied, values)), ask.answer({**estimate.configuration, **setting})
+        name, other = ', '.join(f'{k} {v}' for k,
+                                v in zip(varied, values)), ask.answer({**estimate.configuration, **setting})
         if isinstance(other, Refused):
-            out.append(Variant(name=name, setting=setting, needed_bytes=None, package=None, reason=str(other)))
+            out.append(Variant(name=name, setting=setting, needed_bytes=None, package=None,
+                               reason=str(other)))
             continue
         fitted = fitted_question(other, q)
         packages, _ = sort_out(other, tariff, cards, fitted)
-        out.append(Variant(name=name, setting=setting, needed_bytes=card_need(other, fitted)['needed_bytes'], package=packages[0] if packages else None,
+        out.append(Variant(name=name, setting=setting, needed_bytes=card_need(other, fitted)['needed_bytes'],
+                           package=packages[0] if packages else None,
                            reason=None if packages else 'no package of the tariff passes every test'))
     return tuple(out)

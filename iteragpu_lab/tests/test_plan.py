@@ -17,7 +17,7 @@ from ..cli import main
 from ..pricing.example import EXAMPLE_MODELS, EXAMPLE_NOTE
 from ..reading import parse, read
 
-# %% ../../nbs/tests/test_plan.ipynb #04b6bf51
+# %% ../../nbs/tests/test_plan.ipynb #58537cf1
 WORDS = 'plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7'.split()
 
 def planned(capsys, *more):
@@ -28,10 +28,12 @@ def planned(capsys, *more):
 
 def test_the_folder_holds_three_documents_that_agree(capsys, tmp_path):
     assert planned(capsys, '--output', str(tmp_path / 'plan'), '--accepted-results', '1000')[0] == 0
-    estimate, choice, quote = (read(tmp_path / 'plan' / f'{o}.json', o) for o in ('estimate', 'choice', 'quote'))
+    estimate, choice, quote = (read(tmp_path / 'plan' / f'{o}.json', o)
+                               for o in ('estimate', 'choice', 'quote'))
     assert estimate.peak.process_bytes == choice.need['needed_bytes'] == 20_355_489_792
     assert (quote.gpu, quote.total_usd_cents, quote.unit_cost_usd_cents) == ('rtx3090', 3696, '3.6960')
-    assert (choice.chosen.gpu, choice.chosen.total_usd_cents, choice.chosen.unit_cost_usd_cents) == ('rtx3090', 3696, '3.6960')
+    assert (choice.chosen.gpu, choice.chosen.total_usd_cents,
+            choice.chosen.unit_cost_usd_cents) == ('rtx3090', 3696, '3.6960')
     assert EXAMPLE_NOTE in quote.notes and EXAMPLE_NOTE in choice.notes
 
 def test_every_model_is_a_package_or_rejected_with_its_reason(capsys):
@@ -45,7 +47,8 @@ def test_every_model_is_a_package_or_rejected_with_its_reason(capsys):
 def test_memory_is_never_pooled(capsys):
     main('plan --parameters 50000000000 --bits 16 --lots 10 --days 3 --json'.split())
     choice = parse(capsys.readouterr().out, 'stdout', 'choice')
-    assert {o.gpu for o in (choice.chosen, *choice.others)} == {'rtxpro6000', 'h200', 'b200', 'b300', 'mi300x'}
+    assert {o.gpu for o in (choice.chosen, *choice.others)} == {'rtxpro6000', 'h200', 'b200', 'b300',
+                                                                'mi300x'}
     assert {o.cards for o in choice.others} == {10, 20}
 
 def test_text_fits_80_columns_and_says_estimate(capsys):
@@ -64,7 +67,8 @@ def test_an_existing_folder_is_refused_and_untouched(capsys, tmp_path):
     (tmp_path / 'plan' / 'mine.txt').write_text('kept')
     code, out, err = planned(capsys, '--output', str(tmp_path / 'plan'))
     assert (code, out) == (2, '') and 'left untouched' in err
-    assert [o.name for o in (tmp_path / 'plan').iterdir()] == ['mine.txt'] and [o.name for o in tmp_path.iterdir()] == ['plan']
+    assert [o.name for o in (tmp_path / 'plan').iterdir()] == ['mine.txt'] and [o.name
+            for o in tmp_path.iterdir()] == ['plan']
 
 def test_a_full_disk_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     real, written = documents.write_new, []
@@ -75,7 +79,10 @@ def test_a_full_disk_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     code, out, err = planned(capsys, '--output', str(tmp_path / 'plan'))
     assert (code, out) == (2, '') and 'disk is full' in err and list(tmp_path.iterdir()) == []
 
-@pytest.mark.parametrize('more, part', [(['--days', '8'], 'accepted are 3, 7 and 30'), (['--lots', '11'], '1 to 10'), (['--accepted-results', '0'], 'accepted results'), (['--tariff', 'none.csv'], 'does not exist')])
+@pytest.mark.parametrize('more, part', [(['--days', '8'], 'accepted are 3, 7 and 30'),
+                                        (['--lots', '11'], '1 to 10'),
+                                        (['--accepted-results', '0'], 'accepted results'),
+                                        (['--tariff', 'none.csv'], 'does not exist')])
 def test_a_mistake_is_one_sentence(capsys, more, part):
     code, out, err = planned(capsys, *more)
     assert (code, out) == (2, '') and part in err and err.count('\n') == 1
