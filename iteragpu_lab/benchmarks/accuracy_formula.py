@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['OTHERS', 'Result', 'Row', 'summary', 'truth_setting', 'truth_row', 'fms_model', 'fms_setting', 'fms_parts',
-           'fms_retained', 'fms_peak', 'fms_rows', 'megatron_job', 'megatron_libraries', 'megatron_row', 'other_rows',
-           'read_jsonl', 'read_rows', 'measure_files', 'report_text', 'as_json', 'main']
+           'fms_retained', 'unsharded_metadata', 'fms_peak', 'fms_rows', 'megatron_job', 'megatron_libraries',
+           'megatron_row', 'other_rows', 'read_jsonl', 'read_rows', 'measure_files', 'report_text', 'as_json', 'main']
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #9d3232a0
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #d6dc9c19
 import argparse, csv, json, sys, time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ from ..documents import Refused, write_new
 from ..estimate.architecture import preset, read_config
 from ..estimate.layers import Architecture
 from ..estimate.megatron import Job, Libraries, job_parts
-from ..estimate.moments import Part, moment_figures, peak_of, resident_parts
-from ..estimate.runtime import workspaces
+from ..estimate.formats import weight_format
+from ..estimate.moments import QUANTIZED, Part, peak_of
 from ..estimate.settings import Setting
 from ..estimate.strategies import parts_of
-from ..estimate.training import optimizer_state, trained
+from ..estimate.training import trained
 
 # %% ../../nbs/benchmarks/accuracy_formula.ipynb #27528bc4
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _lora_names(text: str, a: Architecture) -> tuple[str, ...]:
     known = {w.name for w, _ in a.weights}
     return tuple(n for n in text.split() if n in known)
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #36837647
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #6ed4303b
 def fms_parts(a: Architecture, s: Setting, mixed: bool) -> list[Part]:
     "Parts on one card, with the batch's three tensors and the adapters' 16-bit copies."
     parts = [replace(p, bytes=3 * p.bytes) if p.name == 'token numbers' else p for p in parts_of(a, replace(s, cards=1, strategy='replicate'))]
@@ -121,8 +121,14 @@ def fms_retained(a: Architecture, s: Setting, parts: list[Part]) -> int:
     divided = sum(p.bytes for p in parts if p.name in _STANDING)
     whole = sum(p.bytes for p in parts if p.moment is None and p.figure == 'allocated' and p.name not in _STANDING)
     if s.cards == 1: return divided + whole
-    t = trained(a, s)
-    return -(-(divided + t.elements * t.width) // s.cards) + whole
+    t, kept = trained(a, s), unsharded_metadata(a, s)
+    return -(-(divided - kept + t.elements * t.width) // s.cards) + whole + kept
+
+def unsharded_metadata(a: Architecture, s: Setting) -> int:
+    "Scales and tables are no parameters, so FSDP leaves them whole on each card; packed zero points are made parameters beside the weights."
+    if not s.weights: return 0
+    stored = weight_format(s.weights, s.weight_bits, s.group_size)
+    return sum(n * size for w, n in a.weights if w.kind in QUANTIZED for name, size in stored.tensors(*w.shape[-2:])[1:] if name != 'zero points')
 
 def fms_peak(a: Architecture, s: Setting, parts: list[Part]) -> int:
     "Bytes of the largest moment on one card."
@@ -141,7 +147,7 @@ def fms_rows(r: dict[str, str], number: int) -> Iterator[Row | tuple[str, str]]:
     try:
         a = fms_model(r['model_name_or_path'])
         s = fms_setting(r, a)
-        parts = fms_parts(a, s, bool(r.get('bf16') or r.get('fp16')) and r.get('bf16', '') != 'FALSE')
+        parts = fms_parts(a, s, 'TRUE' in (r.get('bf16', '').upper(), r.get('fp16', '').upper()) and s.loss != 'in-place')
         yield Row('fms retained', case, 'retained_bytes', fms_retained(a, s, parts), int(float(r['mem_torch_mem_alloc_in_bytes'])))
         yield Row('fms peak', case, 'peak_allocated_bytes', fms_peak(a, s, parts), int(float(r['mem_peak_torch_mem_alloc_in_bytes'])))
     except (Refused, ValueError, KeyError) as e: yield case, str(e)
