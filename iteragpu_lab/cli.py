@@ -13,15 +13,18 @@ from .commands import Parser, Verb, command_line, run
 
 # %% ../nbs/90_cli.ipynb #1d0b8372
 VERBS = {
-    'lab': 'forms.lab:LAB',
     'estimate': 'estimate.weights:ESTIMATE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
+    'campaign': 'pricing.campaign:CAMPAIGN',
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.worker:MEASURE',
+    'compare': 'record.compare:COMPARE',
     'price': 'pricing.quote:PRICE',
+    'record': 'record.verbs:RECORD',
     'bundle': 'bundle:BUNDLE',
     'order': 'orders.command:ORDER',
+    'lab': 'forms.lab:LAB',
 }
 
 def load_verb(name: str, # a key of `VERBS`

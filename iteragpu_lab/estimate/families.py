@@ -328,10 +328,11 @@ def qwen3_next_layer(c: Fields, family: Family, i: int) -> Layer:
     m = expert_mlp(c, family) if sparse else dense_mlp(c, family, c.need('intermediate_size'))
     return Layer(mixer, m, weights + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #84473c38
+# %% ../../nbs/estimate/08_families.ipynb #a6ab7d3b
 _LAYER = Style(norm='layer')
 _GPT = Style(norm='layer', dropout=0.1, attention_dropout=0.1, embedding_dropout=0.1, holds_attention=True)
 _GEMMA = Style(norm='rms-float32', embedding_scale=True)
+_OLMO = Style(norm='rms-float32', post_norm=True)
 _gemma = dict(tied=True, activation='gelu_pytorch_tanh')
 _plain = dict(gated=False, norm_bias=True, mlp_bias=True, qkv_bias=True, out_bias=True)
 FAMILIES: dict[str, Family] = {
@@ -357,8 +358,8 @@ FAMILIES: dict[str, Family] = {
                        activation='gelu', gated=False, norm_bias=True, mlp_bias=True),
     'opt': Family(Style(norm='layer', dropout=0.1), names=('q_proj', 'k_proj', 'v_proj', 'out_proj'), mlp_names=('fc1', 'fc2'), tied=True, positions=2,
                   rotary=False, activation='relu', gated=False, norm_bias=True, mlp_bias='enable_bias', qkv_bias='enable_bias', out_bias='enable_bias'),
-    'olmo2': Family(Style(post_norm=True), qk_norm='full'), 'olmo3': Family(Style(post_norm=True), qk_norm='full', window='types'),
+    'olmo2': Family(_OLMO, qk_norm='full'), 'olmo3': Family(_OLMO, qk_norm='full', window='types'),
     'deepseek_v2': Family(layer=deepseek_layer, experts='moe_intermediate_size'), 'deepseek_v3': Family(layer=deepseek_layer, experts='moe_intermediate_size'),
-    'gpt_oss': Family(layer=gpt_oss_layer, qkv_bias=True, out_bias=True, window='alternate', sinks=True),
+    'gpt_oss': Family(Style(norm='rms-float32'), layer=gpt_oss_layer, qkv_bias=True, out_bias=True, window='alternate', sinks=True),
     'mamba': Family(layer=mamba_layer, tied=True), 'mamba2': Family(layer=mamba2_layer, norms=1), 'jamba': Family(layer=jamba_layer, rotary=False),
 }

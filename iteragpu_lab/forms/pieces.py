@@ -9,12 +9,12 @@ __all__ = ['BLUE', 'ORANGE', 'GREEN', 'PINK', 'SKY', 'RED', 'YELLOW', 'GREY', 'S
            'phases_table', 'Pair', 'error_percent', 'pairs_table', 'pairs_plot', 'unit_cost', 'cost_plot', 'Block',
            'day_plan', 'plan_table', 'thinned', 'timeline', 'culprits']
 
-# %% ../../nbs/forms/02_pieces.ipynb #e5e586b1
+# %% ../../nbs/forms/02_pieces.ipynb #faa6fbd6
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from ..documents import Estimate, Line, Measurement, Peak, PhaseRow
+from ..documents import Estimate, Line, Peak, PhaseRow
 from .words import say
 from ..units import GIB, MIB, both, exact, gib, usd
 
@@ -313,11 +313,11 @@ def _phases_legend(y: int) -> str:
         at += 290
     return out
 
-# %% ../../nbs/forms/02_pieces.ipynb #cc4ae28c
-def phases_plot(measurement: Measurement, # any measurement
+# %% ../../nbs/forms/02_pieces.ipynb #6218cdac
+def phases_plot(rows: Sequence[PhaseRow], # of a measurement, or of one under way
                ) -> str: # HTML
     "Baseline, peak and end of every phase, allocated and reserved"
-    shown = _shown_rows(measurement.phases)
+    shown = _shown_rows(rows)
     high = max((n for _, o in shown for f, _ in _LANES for w in ('start', 'peak', 'end') if (n := _reading(o, w, f)) is not None), default=0)
     if not shown: return sentence(say('plot.nothing'), 'quiet')
     def x(n): return _LEFT + n * (_WIDTH - _LEFT - _RIGHT) / max(high, 1)

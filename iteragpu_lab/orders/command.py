@@ -21,7 +21,12 @@ from .screening import looks_secret
 from .summary import intent_text, order_html, order_text, topup_text
 from ..units import usd
 
-# %% ../../nbs/orders/80_command.ipynb #d285d58f
+# %% ../../nbs/orders/80_command.ipynb #9062bbb5
+def _screened(word: str) -> str:
+    "A word of the command line, unless it looks like a secret"
+    if what := looks_secret(word): raise argparse.ArgumentTypeError(f'it looks like {what}; nothing was stored. {NO_KEYS}')
+    return word
+
 class OrderParser(Parser):
     "A parser whose faults do not repeat a key or a seed phrase"
     def error(self, message: str) -> None: # what argparse found wrong
@@ -280,12 +285,13 @@ PROFILE = Verb('profile', 'Your name and e-mail for summaries: show, set or dele
     ('--email', dict(metavar='E-MAIL', help='where you can be reached')),
     ('--delete', dict(action='store_true', help='forget them; the books stay'))), _profile)
 
-# %% ../../nbs/orders/80_command.ipynb #9c70180e
+# %% ../../nbs/orders/80_command.ipynb #e2195dc4
 SUBCOMMANDS = (NEW, INTENT, TOPUP, REPORT, CONFIRM, REJECT, SETTLE, DELIVER, SHOW, LIST, SUMMARY, LEDGER, PROFILE, EXPORT, IMPORT)
 _UNITS = 'Amounts are in USD, or in coins where the option says so. The books move no money and reach no network.'
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     subparsers = parser.add_subparsers(dest='subcommand', required=True, metavar='SUBCOMMAND', parser_class=OrderParser)
+    subparsers.type = _screened
     for o in SUBCOMMANDS:
         sub = subparsers.add_parser(o.name, help=o.help, description=o.help, epilog=f'Example:\n  {o.example}\n\n{_UNITS}\n{HONESTY}\n{NO_KEYS}', allow_abbrev=False,
                                     formatter_class=argparse.RawDescriptionHelpFormatter)

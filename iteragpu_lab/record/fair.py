@@ -7,18 +7,19 @@ __all__ = ['SAME_WITHIN', 'FOLLOWS', 'ENOUGH_RUNS', 'FIGURES', 'orderings', 'cut
            'differences', 'group', 'values_of', 'interleaved', 'compare_figures', 'contrast', 'quality_words',
            'contrast_text']
 
-# %% ../../nbs/record/20_fair.ipynb #5e003ad0
+# %% ../../nbs/record/20_fair.ipynb #95750033
 from collections.abc import Sequence
+from functools import cache
 from math import comb, exp, log, sqrt
 from statistics import NormalDist, median
 from typing import Any
-from ..commands import columns, strong
+from ..commands import columns, paragraph, strong
 from ..documents import Contrast, Figure, Measurement, Refused, Side, new
 from .book import canonical
 from .runs import figures, flags, quality, settings
 from ..units import gib
 
-# %% ../../nbs/record/20_fair.ipynb #0f1c24fc
+# %% ../../nbs/record/20_fair.ipynb #81017963
 def orderings(n: int, # values on one side
               m: int, # values on the other
              ) -> list[int]: # number of orders for u = 0, 1, ... n*m
@@ -30,6 +31,7 @@ def orderings(n: int, # values on one side
         for u in range(i, n * m + 1): counts[u] += counts[u - i]
     return counts
 
+@cache
 def cut(n: int, # values on one side
         m: int, # values on the other
         confidence: float, # such as 0.95
@@ -200,7 +202,7 @@ def contrast(runs: Sequence[Measurement], # two or more
     return new(Contrast, at=at, variable=variable, single_cause=single, changed=table, confidence=confidence, same_within=same_within, interleaved=turns,
                sides=tuple(_side(label, o) for label, o in sides.items()), figures=found, notes=_notes(single, variable, changed, turns, found))
 
-# %% ../../nbs/record/20_fair.ipynb #354f58d3
+# %% ../../nbs/record/20_fair.ipynb #f09e56ab
 def quality_words(side: Side, # of a comparison
                  ) -> str: # never empty
     "The quality of a side in one cell"
@@ -211,18 +213,29 @@ def _amount(name: str, value: float | None) -> str:
     return gib(int(value)) if name.endswith('_bytes') else f'{value:.6g} s'
 
 def _figure_row(figure: Figure, quality: str) -> tuple[str, ...]:
-    ratio = f'x {figure.ratio:.4f}' if figure.ratio is not None else ''
-    interval = f'{figure.low:.4f} to {figure.high:.4f}' if figure.low is not None else ''
-    return (figure.name, figure.label, _amount(figure.name, figure.median), f'{figure.n} {figure.unit}s', ratio, interval, figure.verdict or figure.reason or '', quality)
+    ratio = '' if figure.ratio is None else f'x {figure.ratio:.4f}'
+    if figure.low is not None: ratio += f' ({figure.low:.4f}, {figure.high:.4f})'
+    return f'  {figure.label}', _amount(figure.name, figure.median), f'{figure.n} {figure.unit}s', ratio, figure.verdict or figure.reason or '', quality
+
+def _figure_lines(found: Contrast, quality: dict[str, str]) -> list[str]:
+    "A heading for each figure, and a row for each side"
+    rows = [('side', 'median', 'of', f'ratio ({found.confidence:.1%})', 'verdict', 'quality'), *(_figure_row(o, quality[o.label]) for o in found.figures)]
+    head, *lines = columns(rows, 'lrrlll').splitlines()
+    out, last = [head], None
+    for figure, line in zip(found.figures, lines):
+        out += [line] if figure.name == last else [figure.name, line]
+        last = figure.name
+    return out
+
+def _cell(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 24 else text[:21] + '...'
 
 def contrast_text(found: Contrast, # any
                  ) -> str: # lines for a terminal
     "A comparison for a reader"
-    labels = [o.label for o in found.sides]
     by_label = {o.label: quality_words(o) for o in found.sides}
-    out = [strong('What differs'), columns([('setting', *labels), *((name, *map(str, values)) for name, values in found.changed.items())]), '',
-           strong('Runs'), columns([('side', 'runs', 'quality'), *((o.label, ', '.join(f'{n} {s}' for s, n in o.statuses.items()), by_label[o.label]) for o in found.sides)]), '',
-           strong('Figures'), columns([('figure', 'side', 'median', 'of', 'ratio', f'{found.confidence:.2%} interval', 'verdict', 'quality'),
-                                       *(_figure_row(o, by_label[o.label]) for o in found.figures)], 'llrrrll')]
-    warned = [o for side in found.sides for o in side.flags]
-    return '\n'.join([*out, *([''] if warned or found.notes else []), *warned, *found.notes])
+    differ = columns([('setting', *by_label), *((name, *map(_cell, values)) for name, values in found.changed.items())])
+    sides = columns([('side', 'runs', 'quality'), *((o.label, ', '.join(f'{n} {s}' for s, n in o.statuses.items()), by_label[o.label]) for o in found.sides)])
+    said = [paragraph(o) for o in (*(o for side in found.sides for o in side.flags), *found.notes)]
+    return '\n'.join([strong('What differs'), differ, '', strong('Runs'), sides, '', strong('Figures'), *_figure_lines(found, by_label), *([''] if said else []), *said])
