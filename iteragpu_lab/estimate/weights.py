@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['MAX_PARAMETERS', 'LEFT_OUT', 'ESTIMATE', 'weight_bytes', 'estimate_weights', 'estimate_text', 'add_weights_arguments']
 
-# %% ../../nbs/estimate/01_weights.ipynb #3d4e363e
+# %% ../../nbs/estimate/01_weights.ipynb #1fdf4efd
 import argparse
-from ..commands import Verb, add_output_arguments, columns, emit, gib_argument, strong, whole_argument
+from ..commands import Verb, add_output_arguments, columns, emit, gib_argument, paragraph, strong, whole_argument
 from ..documents import Estimate, Line, Peak, Refused, new
 from ..units import both, exact, gb, gib, whole_bytes
 
@@ -50,26 +50,25 @@ def estimate_weights(parameters: int, # how many, 1 to 10**18
                reasons={'peak.reserved_bytes': _NO_RESERVED, 'peak.bound_bytes': 'no upper bound is known for a parameter count alone',
                         'gpu': 'not made for one card'})
 
-# %% ../../nbs/estimate/01_weights.ipynb #afdde1cc
+# %% ../../nbs/estimate/01_weights.ipynb #374c954b
 def _line_row(line: Line) -> tuple[str, ...]:
     if line.bytes is None: return line.name, 'unknown', '', line.basis
     return line.name, gib(line.bytes), gb(line.bytes), line.basis
 
-def _figure_rows(peak: Peak, reasons: dict[str, str]) -> list[tuple[str, ...]]:
-    rows = []
-    for figure in ('allocated', 'reserved', 'process'):
-        n = getattr(peak, f'{figure}_bytes')
-        rows.append((figure, gib(n), exact(n)) if n is not None else (figure, 'unknown', reasons.get(f'peak.{figure}_bytes', '')))
-    return rows
+def _figure_row(peak: Peak, figure: str) -> tuple[str, ...]:
+    n = getattr(peak, f'{figure}_bytes')
+    return (figure, 'unknown', '') if n is None else (figure, gib(n), exact(n))
 
 def estimate_text(estimate: Estimate, # any estimate
                  ) -> str: # lines for a terminal
     "An estimate for a reader"
     parts = columns([('part', 'GiB', 'GB', 'rests on'), *map(_line_row, estimate.lines)], 'lrrl')
-    out = [strong('Estimate, not a measurement'), '', parts, '', strong(f'Estimated peak at moment {estimate.peak.moment!r}'),
-           columns(_figure_rows(estimate.peak, estimate.reasons), 'lrl')]
-    if estimate.notes: out += ['', *estimate.notes]
-    if estimate.left_out: out += ['', 'Left out: ' + ', '.join(estimate.left_out)]
+    figures = columns([_figure_row(estimate.peak, o) for o in ('allocated', 'reserved', 'process')], 'lrr')
+    out = [strong('Estimate, not a measurement'), '', parts, '', strong(f'Estimated peak at moment {estimate.peak.moment!r}'), figures, '']
+    out += [paragraph(f'{o.name} unknown: {o.reason}') for o in estimate.lines if o.bytes is None]
+    out += [paragraph(f'{field.removeprefix("peak.")} unknown: {why}') for field, why in estimate.reasons.items() if field.startswith('peak.')]
+    out += [paragraph(o) for o in estimate.notes]
+    if estimate.left_out: out.append(paragraph('Left out: ' + ', '.join(estimate.left_out)))
     return '\n'.join(out)
 
 # %% ../../nbs/estimate/01_weights.ipynb #31c9c8c3
