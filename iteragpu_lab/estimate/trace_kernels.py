@@ -223,9 +223,10 @@ def note_writing(self, op, args, kwargs):
 
 Kernels.note_values, Kernels.note_writing = note_values, note_writing
 
-# %% ../../nbs/estimate/72_trace_kernels.ipynb #61b73ebc
+# %% ../../nbs/estimate/72_trace_kernels.ipynb #25bbebeb
 @handles("copy_")
 def copy(self, op, args, kwargs):
+    "Carry values between host and card."
     target, source = args[0], args[1]
     if target.is_cuda and self.values.small(target.dtype, target.numel() * target.element_size()):
         known = self.values.of(source)
@@ -249,6 +250,7 @@ def user_line():
 
 @handles("_local_scalar_dense")
 def item(self, op, args, kwargs):
+    "Answer `.item()`: the real value, a supplied one, or an assumption that is noted."
     tensor = args[0]
     known = self.values.of(tensor)
     if known is not None: return known.item()
@@ -259,9 +261,10 @@ def item(self, op, args, kwargs):
     self.recorder.assume(f"{line} reads a value that only a real run knows; {answer!r} was assumed (values={{'{line.rpartition('/')[2]}': ...}} supplies another)")
     return answer
 
-# %% ../../nbs/estimate/72_trace_kernels.ipynb #fc3a039c
+# %% ../../nbs/estimate/72_trace_kernels.ipynb #7d630e84
 @handles("nonzero")
 def nonzero(self, op, args, kwargs):
+    "Select by a mask; every second element where the mask is unknown."
     known = self.values.of(args[0])
     if known is None:
         self.recorder.assume(f"{user_line()} selects by a mask that only a real run knows; every second element was taken as selected")
@@ -287,7 +290,7 @@ def _from_values(self, op, args, kwargs):
 for _name in ("_unique2", "unique_dim", "unique_consecutive", "bincount", "masked_select", "repeat_interleave.Tensor", "_unique"):
     HANDLERS[_name] = _from_values
 
-# %% ../../nbs/estimate/72_trace_kernels.ipynb #919255b1
+# %% ../../nbs/estimate/72_trace_kernels.ipynb #d8b7f33f
 def _turns(self, rows, k, n):
     torch = self.torch
     if self.held.get("routing") == "worst": return torch.arange(k).expand(rows, k)
@@ -295,6 +298,7 @@ def _turns(self, rows, k, n):
 
 @handles("topk")
 def topk(self, op, args, kwargs):
+    "Largest scores; unknown ones give indices in turn."
     result = self.fresh(op, args, kwargs)
     scores, indices = args[0], result[1]
     if scores.dim() and self.values.of(scores) is None and (len(args) < 3 or args[2] in (-1, scores.dim() - 1)):
@@ -306,6 +310,7 @@ def topk(self, op, args, kwargs):
 
 @handles("argmax", "multinomial")
 def chosen_index(self, op, args, kwargs):
+    "One index; the middle one where scores are unknown."
     result = self.fresh(op, args, kwargs)
     if self.values.of(args[0]) is None and args[0].dim():
         self.values.put(result, self.torch.full(tuple(result.shape), args[0].size(-1) // 2))
@@ -314,15 +319,18 @@ def chosen_index(self, op, args, kwargs):
 
 @handles("_amp_foreach_non_finite_check_and_unscale_")
 def check_finite(self, op, args, kwargs):
+    "Take gradients as finite under a GradScaler."
     self.recorder.assume("gradients under a GradScaler were taken as finite: the optimizer steps")
 
 @handles("set_")
 def drop_storage(self, op, args, kwargs):
+    "Let a tensor go of its storage."
     self.resize(args[0], ("tensor", (0,), (1,), args[0].dtype))
     return args[0]
 
 @handles("resize_", "resize_as_")
 def resize_in_place(self, op, args, kwargs):
+    "Resize as the real kernels do: keep the storage where it is large enough."
     tensor, size = args[0], args[1]
     size = tuple(size.shape) if isinstance(size, self.torch.Tensor) else tuple(size)
     if tuple(tensor.shape) == size: return tensor
