@@ -5,26 +5,28 @@
 # %% auto #0
 __all__ = ['PLAN', 'CHOOSE', 'estimate_again', 'plan_documents', 'plan_files', 'plan_text', 'plan_of']
 
-# %% ../nbs/80_plan.ipynb #67e12420
+# %% ../nbs/80_plan.ipynb #5aa11bbf
 import argparse
+from dataclasses import fields
 from typing import Any
 from .commands import Verb, emit, strong, whole_argument
-from .documents import Choice, Estimate, Quote, Refused, to_json, write_new_folder
-from .estimate.weights import add_weights_arguments, estimate_text, estimate_weights
+from .documents import Choice, Estimate, Quote, to_json, write_new_folder
+from .estimate.command import INFERENCE_ONLY, TRAINING_ONLY, add_model_arguments, estimate_arguments, estimate_configuration
+from .estimate.settings import Setting
+from .estimate.weights import estimate_text
 from .pricing.choose import Question, choice_text
 from .pricing.choosing import choose_fully, choose_verb
 from .pricing.quote import add_tariff_arguments, days_argument, make_quote, quote_rate, tariff_of
 from .pricing.tariff import MAX_LOTS, Tariff
 
-# %% ../nbs/80_plan.ipynb #55024014
-_WIDTHS = {'parameters', 'bits', 'reserve_bytes'}
-
+# %% ../nbs/80_plan.ipynb #20a2a981
 def estimate_again(configuration: dict[str, Any], # of an estimate, with something changed
-                  ) -> Estimate: # Refused where no estimator knows the configuration
+                  ) -> Estimate: # Refused where the estimator does not accept it
     "A new estimate of a changed configuration"
-    if unknown := set(configuration) - _WIDTHS:
-        raise Refused(f'an estimate from a parameter count does not know {", ".join(sorted(unknown))}')
-    return estimate_weights(**configuration)
+    other = INFERENCE_ONLY if configuration.get('task') == 'train' else TRAINING_ONLY
+    unused = {o.name: o.default for o in fields(Setting) if o.name in other}
+    def left(k, v): return k in unused and (tuple(v) if isinstance(v, list) else v) == unused[k]
+    return estimate_configuration({k: v for k, v in configuration.items() if not left(k, v)})
 
 # %% ../nbs/80_plan.ipynb #96058c03
 def plan_documents(estimate: Estimate, # what the work needs
@@ -47,7 +49,7 @@ def plan_files(estimate: Estimate, # what the work needs
     documents = {'estimate.json': estimate, 'choice.json': choice, 'quote.json': quote}
     return {name: to_json(o) for name, o in documents.items() if o is not None}
 
-# %% ../nbs/80_plan.ipynb #71b2090c
+# %% ../nbs/80_plan.ipynb #5249919d
 def plan_text(estimate: Estimate, # what the work needs
               choice: Choice, # the packages
              ) -> str: # lines for a terminal
@@ -56,7 +58,7 @@ def plan_text(estimate: Estimate, # what the work needs
                       choice_text(choice, most=len(choice.others))])
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_weights_arguments(parser)
+    add_model_arguments(parser)
     parser.add_argument('--days', type=days_argument, metavar='D', help='3, 7 or 30 (default: all)')
     parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N',
                         help='1 to 10 lots of one card, for B200 of two (default 1)')
@@ -71,7 +73,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def plan_of(args: argparse.Namespace, # of the verb
            ) -> tuple[Estimate, Choice, Quote | None]: # no quote where no package holds the work
     "The documents of the plan that a command line asks for"
-    estimate = estimate_weights(args.parameters, args.bits, args.reserve_gib)
+    estimate = estimate_arguments(args)
     return estimate, *plan_documents(estimate, tariff_of(args),
                                      Question(days=args.days, lots=args.lots,
                                               accepted_results=args.accepted_results))

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['STRATEGIES', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Question', 'check_question', 'fullest', 'card_need', 'Card',
            'known_cards', 'lots_needed', 'reject', 'step_bound', 'order', 'make_package', 'sort_out', 'fitted_question',
-           'choose', 'packages_text', 'need_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text',
-           'choice_text']
+           'choose', 'packages_text', 'need_text', 'bound_text', 'rejected_text', 'readings_text', 'near_text',
+           'variants_text', 'choice_text']
 
 # %% ../../nbs/pricing/03_choose.ipynb #3e4757cc
 import math
@@ -57,7 +57,7 @@ def check_question(q: Question, # any
         raise Refused('a margin below 0 would promise memory that is not there')
     return q
 
-# %% ../../nbs/pricing/03_choose.ipynb #f3b44f66
+# %% ../../nbs/pricing/03_choose.ipynb #24f39051
 FIGURES = ('process', 'reserved', 'allocated')
 
 def fullest(estimate: Estimate, # of one card or several
@@ -75,7 +75,8 @@ def card_need(estimate: Estimate, # of one card or several
     decides = next(o for o in FIGURES if getattr(peak, f'{o}_bytes') is not None)
     margin = math.ceil(peak.deciding_bytes * q.margin_percent / 100) + q.margin_bytes
     figures = {f'{o}_bytes': getattr(peak, f'{o}_bytes') for o in reversed(FIGURES)}
-    return dict(figures, decides=decides, margin_bytes=margin, needed_bytes=peak.deciding_bytes + margin)
+    return dict(figures, bound_bytes=peak.bound_bytes, decides=decides, margin_bytes=margin,
+                needed_bytes=peak.deciding_bytes + margin)
 
 # %% ../../nbs/pricing/03_choose.ipynb #829b489b
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def _silent(question: dict[str, Any], packages: Sequence[Package]) -> dict[str, 
     reasons = {f'question.{k}': v for k, v in why.items() if question[k] is None}
     return reasons if packages else reasons | {'chosen': 'no package of the tariff passes every test'}
 
-# %% ../../nbs/pricing/03_choose.ipynb #e3bc514a
+# %% ../../nbs/pricing/03_choose.ipynb #bac1efa8
 def choose(estimate: Estimate, # of one card or several
            tariff: Tariff, # a snapshot
            cards: dict[str, Card], # what is known of each model, from `known_cards`
@@ -245,13 +246,16 @@ def choose(estimate: Estimate, # of one card or several
     packages, rejected = sort_out(estimate, tariff, cards, q)
     note = tariff.rates[0].note
     copies = COPIES_NOTE if len(estimate.cards) < 2 and (q.cards or 1) > 1 else None
+    made = f'The estimate was made for {estimate.gpu}; the runtime of another card may take some MiB more.' if estimate.gpu else None
     summary = dict(created_at=estimate.created_at, configuration=estimate.configuration, model=estimate.model,
                    peak=vars(fullest(estimate)))
     return new(Choice, at=at, question=_asked(q), estimate=summary, need=card_need(estimate, q),
                chosen=packages[0] if packages else None, others=tuple(packages[1:]),
                rejected=tuple(rejected), rule=RULE,
-               tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256, note=note),
-               notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies) if o), reasons=_silent(_asked(q), packages))
+               tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256,
+                           note=note),
+               notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
+               reasons=_silent(_asked(q), packages))
 
 # %% ../../nbs/pricing/03_choose.ipynb #47ce597a
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
@@ -282,6 +286,17 @@ def _chosen_text(o: Package) -> list[str]:
     if o.step_seconds_at_least:
         lines.append(paragraph(f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}; real steps take longer.'))
     return lines
+
+# %% ../../nbs/pricing/03_choose.ipynb #ec963769
+def bound_text(choice: Choice, # with a bound among its needs
+              ) -> str: # a sentence
+    "Which models have room for the upper bound too"
+    bound, models = choice.need['bound_bytes'], {}
+    for o in (choice.chosen, *choice.others): models.setdefault(o.usable_bytes >= bound, {})[o.gpu] = None
+    held, rest = (', '.join(models.get(flag, {})) for flag in (True, False))
+    start = f'The estimate states an upper bound of {gib(bound, 2)}, which'
+    if not held: return f'{start} none of these cards has.'
+    return f'{start} every one of these cards has.' if not rest else f'{start} {held} have, and {rest} have not.'
 
 # %% ../../nbs/pricing/03_choose.ipynb #d777e9fe
 def rejected_text(rejected: Sequence[Rejection], # in the tariff's order
@@ -318,7 +333,7 @@ def variants_text(variants: Sequence[Variant], # in the order asked
     table = columns([('variant', 'each card needs', 'cheapest', 'days', 'total USD'), *rows], 'lrlrr')
     return '\n'.join([table, *(paragraph(f'{o.name}: {o.reason}') for o in variants if o.reason)])
 
-# %% ../../nbs/pricing/03_choose.ipynb #c50b0d8f
+# %% ../../nbs/pricing/03_choose.ipynb #495c5873
 def choice_text(choice: Choice, # any
                 most: int = 3, # further packages shown
                ) -> str: # lines for a terminal
@@ -331,6 +346,7 @@ def choice_text(choice: Choice, # any
         out += [*_chosen_text(choice.chosen), '', packages_text(shown)]
         if more := 1 + len(choice.others) - len(shown): out.append(f'and {more} more')
         out += ['', paragraph(readings_text((choice.chosen, *choice.others)))]
+        if choice.need['bound_bytes']: out.append(paragraph(bound_text(choice)))
     if choice.rejected:
         out += ['', strong('Rejected, with the first test failed'), *rejected_text(choice.rejected)]
     if choice.near_misses:

@@ -64,16 +64,17 @@ def for_strategy(estimate: Estimate, # as read
         raise Refused(f'no estimate for the strategy {q.strategy} on {q.cards} cards: {found}')
     return found
 
-# %% ../../nbs/pricing/07_choosing.ipynb #06892873
+# %% ../../nbs/pricing/07_choosing.ipynb #3162d2bc
 def choose_fully(estimate: Estimate, # as read
                  tariff: Tariff, # a snapshot
                  q: Question, # all of it
                  environment: Environment | None = None, # of a card that was measured
-                 estimator: Estimator | None = None, # asked for changes; without it there are none
+                 estimator: Estimator | None = None,
+                 # asked for changes; an `Asked` remembers from one choice to the next
                  varied: dict[str, tuple[str, ...]] | None = None, # from `parse_variants`
                 ) -> Choice: # with near misses and variants
     "A choice with what the estimator can add to it"
-    ask = Asked(estimator) if estimator else None
+    ask = estimator if isinstance(estimator, Asked) else Asked(estimator) if estimator else None
     estimate = for_strategy(estimate, check_question(q), ask)
     cards = known_cards(tariff, read_gpus(), environment)
     choice = choose(estimate, tariff, cards, q)

@@ -7,13 +7,18 @@ __all__ = ['WORDS', 'planned', 'test_the_folder_holds_three_documents_that_agree
            'test_every_model_is_a_package_or_rejected_with_its_reason', 'test_memory_is_never_pooled',
            'test_text_fits_80_columns_and_says_estimate', 'test_what_no_package_holds_has_no_quote',
            'test_an_existing_folder_is_refused_and_untouched', 'test_a_full_disk_leaves_nothing_behind',
-           'test_a_mistake_is_one_sentence', 'test_without_days_every_duration_is_compared']
+           'test_a_mistake_is_one_sentence', 'test_without_days_every_duration_is_compared',
+           'test_a_near_miss_is_what_the_estimator_says', 'test_a_strategy_gives_whole_lots_of_cards',
+           'test_choose_takes_an_estimate_of_another_strategy']
 
-# %% ../../nbs/tests/test_plan.ipynb #610759a1
+# %% ../../nbs/tests/test_plan.ipynb #5d392b8d
 import errno, json
 import pytest
 from .. import documents
 from ..cli import main
+from ..documents import to_json
+from ..estimate.command import estimate_configuration
+from ..plan import estimate_again
 from ..pricing.example import EXAMPLE_MODELS, EXAMPLE_NOTE
 from ..reading import parse, read
 
@@ -91,3 +96,30 @@ def test_without_days_every_duration_is_compared(capsys):
     main([*WORDS[:-2], '--json'])
     choice = json.loads(capsys.readouterr().out)
     assert len(choice['others']) == 3 * 14 - 1 and choice['chosen']['duration_days'] == 3
+
+# %% ../../nbs/tests/test_plan.ipynb #7233ea78
+def test_a_near_miss_is_what_the_estimator_says(capsys):
+    words = 'plan --preset llama-3.1-8b --task decode --batch 16 --context 8192 --new-tokens 32 --days 7 --json'.split()
+    assert main(words) == 0
+    choice = parse(capsys.readouterr().out, 'stdout', 'choice')
+    assert choice.near_misses and choice.estimate['configuration']['preset'] == 'llama-3.1-8b'
+    for o in choice.near_misses:
+        again = estimate_again({**choice.estimate['configuration'], **o.setting})
+        assert max(p.deciding_bytes for p in again.cards) == o.needed_bytes <= o.usable_bytes
+        assert o.total_usd_cents < choice.chosen.total_usd_cents
+
+def test_a_strategy_gives_whole_lots_of_cards(capsys):
+    main('plan --preset llama-3.1-8b --task train --strategy shard --cards 4 --context 2048 --days 7 --json'.split())
+    choice = parse(capsys.readouterr().out, 'stdout', 'choice')
+    assert {(o.lots, o.cards) for o in (choice.chosen, *choice.others) if o.gpu != 'b200'} == {(4, 4)}
+    assert [(o.lots, o.cards) for o in choice.others if o.gpu == 'b200'] == [(2, 4)]
+
+def test_choose_takes_an_estimate_of_another_strategy(capsys, tmp_path):
+    (tmp_path / 'e.json').write_text(to_json(estimate_configuration(dict(preset='llama-3.1-8b', task='train',
+                                                                         context=2048))))
+    assert main(['choose', str(tmp_path / 'e.json'),
+                 *'--strategy shard --cards 2 --days 3 --json --variants weights=int8 kv=fp8'.split()]) == 0
+    choice = parse(capsys.readouterr().out, 'stdout', 'choice')
+    one = read(tmp_path / 'e.json').peak.process_bytes
+    assert choice.question['cards'] == 2 and choice.need['needed_bytes'] < one
+    assert choice.variants[0].package is None and 'inference' in choice.variants[0].reason
