@@ -257,25 +257,30 @@ def choose(estimate: Estimate, # of one card or several
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
                reasons=_silent(_asked(q), packages))
 
-# %% ../../nbs/pricing/03_choose.ipynb #47ce597a
+# %% ../../nbs/pricing/03_choose.ipynb #8306b3f9
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
 
 def _package_row(o: Package) -> tuple[str, ...]:
     each, day = (_money(round(Fraction(o.total_usd_cents, o.cards * days))) for days in (1, o.duration_days))
-    return o.gpu, str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, gib(o.usable_bytes, 2), gib(o.free_bytes, 2)
+    has = gib(o.usable_bytes,
+              2) if o.unit_cost_usd_cents is None else rounded(Fraction(o.unit_cost_usd_cents) / 100)
+    return o.gpu, str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, has, gib(o.free_bytes, 2)
 
 def packages_text(packages: Sequence[Package], # in order
                  ) -> str: # a table
     "Packages for a reader; amounts for one card rounded half to even to a cent"
-    head = ('model', 'cards', 'days', 'total USD', 'a card', 'card-day', 'a card has', 'left free')
+    has = 'a card has' if packages[0].unit_cost_usd_cents is None else 'a result'
+    head = ('model', 'cards', 'days', 'total USD', 'a card', 'card-day', has, 'left free')
     return columns([head, *map(_package_row, packages)], 'lrrrrrrr')
 
 def need_text(choice: Choice, # any
              ) -> str: # a line
     "What each card needs, for a reader"
     n = choice.need
-    peak, margin = n['needed_bytes'] - n['margin_bytes'], f'with a margin of {gib(n["margin_bytes"], 2)}: {gib(n["needed_bytes"], 2)}'
-    return paragraph(f'Estimated peak on each card, {n["decides"]} figure: {gib(peak, 2)}; {margin if n["margin_bytes"] else "no margin is added"}.')
+    figures = ', '.join(f'{o} {gib(n[f"{o}_bytes"], 2) if n[f"{o}_bytes"] is not None else "unknown"}'
+                        for o in reversed(FIGURES))
+    margin = f'with a margin of {gib(n["margin_bytes"], 2)} it needs {gib(n["needed_bytes"], 2)}' if n['margin_bytes'] else 'no margin is added'
+    return paragraph(f'Estimated peak on each card: {figures}. The {n["decides"]} figure decides; {margin}.')
 
 def _chosen_text(o: Package) -> list[str]:
     cards = f'{o.cards} card{"s" * (o.cards > 1)}'
