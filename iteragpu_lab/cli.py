@@ -13,7 +13,7 @@ from .commands import Parser, Verb, command_line, run
 
 # %% ../nbs/90_cli.ipynb #1d0b8372
 VERBS = {
-    'estimate': 'estimate.weights:ESTIMATE',
+    'estimate': 'estimate.command:ESTIMATE',
     'trace': 'estimate.trace:TRACE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
