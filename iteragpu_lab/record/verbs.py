@@ -97,7 +97,7 @@ def _run_attach(args: argparse.Namespace) -> int:
 def _note_arguments(parser: argparse.ArgumentParser) -> None:
     _page(parser)
     parser.add_argument('text', metavar='TEXT', help='what was seen or done')
-    parser.add_argument('--kind', choices=('observation', 'parameters', 'deviation'), default='observation')
+    parser.add_argument('--kind', choices=('observation', 'parameters', 'deviation'), default='observation', help='what the note is (default observation)')
 
 def _run_note(args: argparse.Namespace) -> int:
     with Book(args.book) as book: note(book, args.page, args.text, args.kind)
@@ -105,7 +105,7 @@ def _run_note(args: argparse.Namespace) -> int:
 
 def _conclude_arguments(parser: argparse.ArgumentParser) -> None:
     _page(parser)
-    parser.add_argument('verdict', choices=('supported', 'refuted', 'inconclusive'))
+    parser.add_argument('verdict', choices=('supported', 'refuted', 'inconclusive'), help='what the runs say of the hypothesis')
     parser.add_argument('text', metavar='TEXT', help='why')
 
 def _run_conclude(args: argparse.Namespace) -> int:
@@ -128,7 +128,7 @@ def _find_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in dict(order='an order number', gpu='words of its name', model='words of its name', status='done, out_of_memory, failed, cancelled, bound_hit, incomplete',
                            since='first day, 2026-11-30', until='last day').items():
         parser.add_argument(f'--{name}', default='', metavar='TEXT', help=text)
-    parser.add_argument('--limit', type=whole_argument('limit', 1, 10_000), default=50, metavar='N')
+    parser.add_argument('--limit', type=whole_argument('limit', 1, 10_000), default=50, metavar='N', help='at most so many, newest first (default 50)')
 
 def _run_find(args: argparse.Namespace) -> int:
     with Book(args.book) as book:
