@@ -6,7 +6,7 @@
 __all__ = ['GRACE_SECONDS', 'MEASURE', 'request_of', 'seconds_bounded', 'bounded', 'run_request', 'child_main', 'Worker',
            'run_in_child', 'add_workload_arguments']
 
-# %% ../../nbs/measure/04_worker.ipynb #e71ba76f
+# %% ../../nbs/measure/04_worker.ipynb #f8940db7
 import argparse, contextlib, json, os, signal, subprocess, sys, threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,10 +15,13 @@ import iteragpu_lab
 from ..commands import Verb, gib_argument, whole_argument
 from ..documents import Measurement, PhaseRow, Refused, to_dict
 from .environment import VARIABLES
-from .protocol import BoundHit, DeviceProbe, NetworkSettings, Phase, add_network_arguments, measure_network, network_settings, partial_path, recover, refuse_taken, show_measurement
-from .workloads import PresetSettings, TASKS_MEASURED, Workload, check_preset, load_workload, measure_workload, preset_config, preset_workload
+from .protocol import (BoundHit, DeviceProbe, NetworkSettings, Phase,
+                                           add_network_arguments, measure_network, network_settings,
+                                           partial_path, recover, refuse_taken, show_measurement)
+from .workloads import (PresetSettings, TASKS_MEASURED, Workload, check_preset,
+                                            load_workload, measure_workload, preset_config, preset_workload)
 
-# %% ../../nbs/measure/04_worker.ipynb #823f78f7
+# %% ../../nbs/measure/04_worker.ipynb #3b5eb7ae
 def request_of(work: str, # 'network', 'workload' or 'preset'
                configuration: dict[str, Any], # as asked; with device, warmup and repeats
                output: str | Path, # a name that is not taken
@@ -30,8 +33,10 @@ def request_of(work: str, # 'network', 'workload' or 'preset'
                max_gpu_bytes: int | None = None, # bound of what the allocator may take
               ) -> dict[str, Any]: # for `Worker`
     "A measurement to be made by a child"
-    bounds = {k: v for k, v in dict(max_seconds=max_seconds, max_gpu_bytes=max_gpu_bytes).items() if v is not None}
-    return dict(work=work, configuration=configuration | bounds, output=str(Path(output).absolute()), workload=workload, variables=list(variables), history=history, **bounds)
+    bounds = {k: v for k, v in dict(max_seconds=max_seconds,
+                                    max_gpu_bytes=max_gpu_bytes).items() if v is not None}
+    return dict(work=work, configuration=configuration | bounds, output=str(Path(output).absolute()),
+                workload=workload, variables=list(variables), history=history, **bounds)
 
 # %% ../../nbs/measure/04_worker.ipynb #80ad34a6
 GRACE_SECONDS = 5
@@ -63,7 +68,7 @@ def bounded(probe: DeviceProbe, # proven
         probe.cuda.set_per_process_memory_fraction(min(1.0, max_gpu_bytes / total), probe.device)
     with seconds_bounded(max_seconds): yield from phases
 
-# %% ../../nbs/measure/04_worker.ipynb #d78b387e
+# %% ../../nbs/measure/04_worker.ipynb #b21d0572
 def run_request(request: dict[str, Any], # from `request_of`
                 tell: Callable[..., None], # hears of each event
                ) -> Measurement: # as it was written
@@ -73,8 +78,10 @@ def run_request(request: dict[str, Any], # from `request_of`
     more = dict(variables=tuple(r['variables']), wrap=wrap, tell=tell)
     c = r['configuration']
     if r['work'] == 'network':
-        return measure_network(NetworkSettings(**{k: c[k] for k in NetworkSettings.__dataclass_fields__}), r['output'], **more)
-    if r['work'] == 'preset': workload = preset_workload(PresetSettings(**{k: c[k] for k in PresetSettings.__dataclass_fields__}))
+        return measure_network(NetworkSettings(**{k: c[k] for k in NetworkSettings.__dataclass_fields__}),
+                               r['output'], **more)
+    if r['work'] == 'preset':
+        workload = preset_workload(PresetSettings(**{k: c[k] for k in PresetSettings.__dataclass_fields__}))
     else: workload = load_workload(r['workload'])
     return measure_workload(workload, c, r['output'], history=r['history'], **more)
 
@@ -106,7 +113,7 @@ def child_main() -> int: # exit code
     except KeyboardInterrupt: tell(refused='cancelled before anything was measured')
     return 0
 
-# %% ../../nbs/measure/04_worker.ipynb #a324094b
+# %% ../../nbs/measure/04_worker.ipynb #375a3f8d
 _CHILD = 'import os; from iteragpu_lab.measure.worker import child_main; os._exit(child_main())'
 
 def _child_variables() -> dict[str, str]:
@@ -115,7 +122,8 @@ def _child_variables() -> dict[str, str]:
 
 def _measurement_of(plain: dict[str, Any]) -> Measurement:
     "Plain values of this version's own child; files are read by `iteragpu_lab.reading`"
-    return Measurement(**plain | dict(phases=tuple(PhaseRow(**o) for o in plain['phases']), notes=tuple(plain['notes'])))
+    return Measurement(**plain | dict(phases=tuple(PhaseRow(**o) for o in plain['phases']),
+                                      notes=tuple(plain['notes'])))
 
 def _end_of(code: int) -> str:
     if code >= 0: return f'the measured process ended with exit code {code} and without a word'
@@ -123,13 +131,14 @@ def _end_of(code: int) -> str:
     hint = '; the system kills so when the memory of the machine runs out' if name == 'SIGKILL' else ''
     return f'the measured process died of {name}{hint}'
 
-# %% ../../nbs/measure/04_worker.ipynb #473f9006
+# %% ../../nbs/measure/04_worker.ipynb #1e0e8002
 class Worker:
     "A measurement running in a child"
     def __init__(self, request: dict[str, Any]) -> None: # from `request_of`
         refuse_taken(request['output'])
         self.request, self.found, self.refused, self.bound_hit, self.timer = request, None, None, False, None
-        self.process = subprocess.Popen([sys.executable, '-c', _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding='utf-8',
+        self.process = subprocess.Popen([sys.executable, '-c', _CHILD], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, encoding='utf-8',
                                         start_new_session=True, env=_child_variables())
         try:
             self.process.stdin.write(json.dumps(request) + '\n')
@@ -176,7 +185,8 @@ class Worker:
         if self.refused: raise Refused(self.refused)
         partial, word = partial_path(self.request['output']), _end_of(self.process.returncode)
         if not partial.exists(): raise Refused(f'nothing was measured: {word}')
-        return recover(partial, status='bound_hit' if self.bound_hit else 'incomplete', error='the declared number of seconds is used up, and the work did not answer' if self.bound_hit else word)
+        if not self.bound_hit: return recover(partial, error=word)
+        return recover(partial, status='bound_hit', error='the declared number of seconds is used up, and the work did not answer')
 
 # %% ../../nbs/measure/04_worker.ipynb #59759227
 def run_in_child(request: dict[str, Any], # from `request_of`
@@ -191,20 +201,29 @@ def run_in_child(request: dict[str, Any], # from `request_of`
             for event in worker.events(): heard(event)
         return worker.measurement()
 
-# %% ../../nbs/measure/04_worker.ipynb #3e894931
+# %% ../../nbs/measure/04_worker.ipynb #b5ee303a
 def add_workload_arguments(parser: argparse.ArgumentParser) -> None: # a verb's parser
     "Options of a measurement of one's own work"
     p = parser
-    p.add_argument('--workload', metavar='FILE.py:BUILD,STEP', help="measure the user's own functions build(device) and step(state)")
-    p.add_argument('--preset', metavar='NAME', help='measure a known architecture with random weights, through transformers')
-    p.add_argument('--task', choices=TASKS_MEASURED, default='inference', help='of a preset (default inference)')
-    p.add_argument('--new-tokens', type=whole_argument('new tokens', 0, 2**20), default=0, metavar='N', help='generated by a preset that decodes')
-    p.add_argument('--attention', choices=('sdpa', 'eager'), default='sdpa', help='of a preset (default sdpa)')
-    p.add_argument('--optimizer', choices=('adamw', 'sgd'), default='adamw', help='of a preset that trains (default adamw)')
-    p.add_argument('--checkpointing', choices=('none', 'full'), default='none', help='of a preset that trains (default none)')
+    p.add_argument('--workload', metavar='FILE.py:BUILD,STEP',
+                   help="measure the user's own functions build(device) and step(state)")
+    p.add_argument('--preset', metavar='NAME',
+                   help='measure a known architecture with random weights, through transformers')
+    p.add_argument('--task', choices=TASKS_MEASURED, default='inference',
+                   help='of a preset (default inference)')
+    p.add_argument('--new-tokens', type=whole_argument('new tokens', 0, 2**20), default=0, metavar='N',
+                   help='generated by a preset that decodes')
+    p.add_argument('--attention', choices=('sdpa', 'eager'), default='sdpa',
+                   help='of a preset (default sdpa)')
+    p.add_argument('--optimizer', choices=('adamw', 'sgd'), default='adamw',
+                   help='of a preset that trains (default adamw)')
+    p.add_argument('--checkpointing', choices=('none', 'full'), default='none',
+                   help='of a preset that trains (default none)')
     p.add_argument('--history', action='store_true', help="write PyTorch's memory snapshot beside the result")
-    p.add_argument('--max-seconds', type=whole_argument('max seconds', 1, 10**7), metavar='N', help='stop the phases after this many seconds, exit code 3')
-    p.add_argument('--max-gpu-gib', type=gib_argument('max GPU memory'), metavar='GIB', help="limit of PyTorch's allocator in GiB, exit code 3 beyond it")
+    p.add_argument('--max-seconds', type=whole_argument('max seconds', 1, 10**7), metavar='N',
+                   help='stop the phases after this many seconds, exit code 3')
+    p.add_argument('--max-gpu-gib', type=gib_argument('max GPU memory'), metavar='GIB',
+                   help="limit of PyTorch's allocator in GiB, exit code 3 beyond it")
 
 def _asked_work(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     if args.workload and args.preset: raise Refused('--workload and --preset name two works; choose one')
@@ -217,7 +236,7 @@ def _asked_work(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     preset_config(preset.preset)
     return 'preset', base | {k: getattr(preset, k) for k in preset.__dataclass_fields__}
 
-# %% ../../nbs/measure/04_worker.ipynb #fe0b8e32
+# %% ../../nbs/measure/04_worker.ipynb #1b8f62b7
 def _interrupted(signum: int, frame: Any) -> None: raise KeyboardInterrupt
 
 def _run_measure(args: argparse.Namespace) -> int:
@@ -227,9 +246,11 @@ def _run_measure(args: argparse.Namespace) -> int:
     work, configuration = _asked_work(args)
     if work == 'network' and args.max_seconds is None and args.max_gpu_gib is None:
         return show_measurement(args, measure_network(NetworkSettings(**configuration), args.output))
-    request = request_of(work, configuration, args.output, workload=args.workload, history=args.history, max_seconds=args.max_seconds, max_gpu_bytes=args.max_gpu_gib)
+    request = request_of(work, configuration, args.output, workload=args.workload, history=args.history,
+                         max_seconds=args.max_seconds, max_gpu_bytes=args.max_gpu_gib)
     for name in ('SIGTERM', 'SIGHUP'):
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN: signal.signal(getattr(signal, name), _interrupted)
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
+            signal.signal(getattr(signal, name), _interrupted)
     return show_measurement(args, run_in_child(request))
 
 def _add_measure_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,15 +10,17 @@ __all__ = ['pytestmark', 'two_cards', 'COMMAND', 'WIDE', 'LIMITS', 'LATE', 'TRAI
            'test_terminated', 'test_killed', 'test_neighbour_is_seen', 'test_other_allocator', 'command', 'test_bounds',
            'test_own_work', 'test_child_does_not_outlive_its_parent']
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #e0d71977
+# %% ../../nbs/tests/test_measure_cuda.ipynb #6990ad40
 import json, os, signal, subprocess, sys, time
 from pathlib import Path
 import pytest
 from ..documents import Refused, to_dict
 from ..measure.environment import load_torch, nulls_without_reason, record_environment
-from ..measure.protocol import DeviceProbe, NetworkSettings, Phase, measure_network, measure_phase, measure_phases, network_phases, open_device, partial_path, recover, run_header, synthetic_model
+from ..measure.protocol import (DeviceProbe, NetworkSettings, Phase, measure_network,
+                                           measure_phase, measure_phases, network_phases, open_device,
+                                           partial_path, recover, run_header, synthetic_model)
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #9d937c3a
+# %% ../../nbs/tests/test_measure_cuda.ipynb #758fadce
 def cards():
     torch, _ = load_torch()
     return torch.cuda.device_count() if torch is not None and torch.cuda.is_available() else 0
@@ -28,9 +30,10 @@ two_cards = pytest.mark.skipif(cards() < 2, reason='needs two GPUs')
 COMMAND = [sys.executable, '-c', 'import sys; from iteragpu_lab.cli import main; sys.exit(main())']
 
 def asked(device='cuda:0', **changed):
-    return NetworkSettings(**dict(device=device, batch=1, context=16, width=64, dtype='float32', warmup=1, repeats=2) | changed)
+    return NetworkSettings(**dict(device=device, batch=1, context=16, width=64, dtype='float32', warmup=1,
+                                  repeats=2) | changed)
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #a35ae78c
+# %% ../../nbs/tests/test_measure_cuda.ipynb #afc60cc6
 def test_environment_of_a_real_card():
     plain = to_dict(record_environment('cuda:0'))
     assert plain['available'] and plain['gpu']['uuid'] and plain['allocator']['backend'] in ('native', 'cudaMallocAsync')
@@ -40,13 +43,15 @@ def test_environment_of_a_real_card():
 def test_wrong_index(tmp_path):
     plain = to_dict(record_environment('cuda:99'))
     assert plain['available'] is False and plain['gpu']['total_memory_bytes'] is None and nulls_without_reason(plain) == []
-    with pytest.raises(Refused, match='does not exist here'): measure_network(asked('cuda:99'), tmp_path / 'a.json')
+    with pytest.raises(Refused, match='does not exist here'):
+        measure_network(asked('cuda:99'), tmp_path / 'a.json')
     assert list(tmp_path.iterdir()) == []
 
 @pytest.mark.parametrize('form', ['0', 'uuid'])
 def test_same_card_by_any_name(form):
     uuid = record_environment('cuda:0').gpu['uuid']
-    env = os.environ | dict(CUDA_VISIBLE_DEVICES='0' if form == '0' else f'GPU-{uuid}', CUDA_DEVICE_ORDER='PCI_BUS_ID')
+    env = os.environ | dict(CUDA_VISIBLE_DEVICES='0' if form == '0' else f'GPU-{uuid}',
+                            CUDA_DEVICE_ORDER='PCI_BUS_ID')
     done = subprocess.run([*COMMAND, 'environment', '--json'], capture_output=True, text=True, env=env)
     plain = json.loads(done.stdout)
     assert plain['available'] and (plain['driver']['uuid'] is None or plain['driver']['uuid'].endswith(plain['gpu']['uuid']))
@@ -80,9 +85,10 @@ def test_other_card_than_the_current_one():
     row = measure_phase(probe, Phase(name='warm_step', work=work, by_events=True))
     assert row.elapsed_seconds > 0.03 and row.end_allocated_bytes - row.start_allocated_bytes == 2**28
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #a68b4dc1
+# %% ../../nbs/tests/test_measure_cuda.ipynb #a3774857
 WIDE = dict(batch=8, context=512, width=4096)
-LIMITS = {'model_load': (WIDE, 300 * 2**20), 'inputs': (WIDE | dict(batch=64, context=4096), 2 * 2**30), 'cold_forward': (WIDE, 700 * 2**20)}
+LIMITS = {'model_load': (WIDE, 300 * 2**20), 'inputs': (WIDE | dict(batch=64, context=4096), 2 * 2**30),
+          'cold_forward': (WIDE, 700 * 2**20)}
 LATE = {'warmup': None, 'warm_forward': 2}
 
 def crowded(torch, phases, name, repetition):
@@ -91,19 +97,23 @@ def crowded(torch, phases, name, repetition):
     for phase in phases:
         if (phase.name, phase.repetition) == (name, repetition):
             torch.cuda.empty_cache()
-            held.append(torch.empty(torch.cuda.mem_get_info(0)[0] - 96 * 2**20, dtype=torch.uint8, device='cuda:0'))
+            held.append(torch.empty(torch.cuda.mem_get_info(0)[0] - 96 * 2**20, dtype=torch.uint8,
+                                    device='cuda:0'))
         yield phase
 
 def run_out_of_memory(phase, output):
     "A measurement that runs out of memory in a phase of one's choice"
     if phase in LIMITS:
         torch, (size, limit) = load_torch()[0], LIMITS[phase]
-        torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory, 0)
+        torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory,
+                                                   0)
         try: return measure_network(asked(**size), output)
         finally: torch.cuda.set_per_process_memory_fraction(1.0, 0)
     torch, probe, others = open_device('cuda:0')
     wanted = asked(**WIDE, repeats=3)
-    header = run_header(to_dict(record_environment('cuda:0')), {k: getattr(wanted, k) for k in wanted.__dataclass_fields__}, others, synthetic_model=synthetic_model(wanted))
+    header = run_header(to_dict(record_environment('cuda:0')),
+                        {k: getattr(wanted, k) for k in wanted.__dataclass_fields__}, others,
+                        synthetic_model=synthetic_model(wanted))
     phases = crowded(torch, network_phases(torch, wanted, header['effective']), phase, LATE[phase])
     return measure_phases(probe, phases, header, output)
 
@@ -119,12 +129,14 @@ def test_out_of_memory(tmp_path, phase):
     assert after.status == 'done' and after.phases[0].start_allocated_bytes == before.start_allocated_bytes
     assert after.phases[0].start_reserved_bytes == before.start_reserved_bytes
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #34c4c499
+# %% ../../nbs/tests/test_measure_cuda.ipynb #5a13aed0
 def endless(output):
-    process = subprocess.Popen([*COMMAND, 'measure', '--device', 'cuda:0', '--repeats', '1000000', '--output', str(output)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*COMMAND, 'measure', '--device', 'cuda:0', '--repeats', '1000000', '--output',
+                                str(output)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
         time.sleep(0.1)
-        if partial_path(output).exists() and partial_path(output).read_bytes().count(b'\n') > 30: return process
+        if partial_path(output).exists() and partial_path(output).read_bytes().count(b'\n') > 30:
+            return process
     process.kill()
     raise AssertionError('the run did not begin')
 
@@ -145,11 +157,13 @@ def test_killed(tmp_path):
 
 def test_neighbour_is_seen(tmp_path):
     hold = "import torch, sys; x = torch.empty(2**31, dtype=torch.uint8, device='cuda:0'); print('held', flush=True); sys.stdin.read()"
-    process = subprocess.Popen([sys.executable, '-c', hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, '-c', hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)
     try:
         assert process.stdout.readline() == 'held\n'
         output = tmp_path / 'a.json'
-        subprocess.run([*COMMAND, 'measure', '--device', 'cuda:0', '--repeats', '1', '--output', str(output)], check=True, capture_output=True)
+        subprocess.run([*COMMAND, 'measure', '--device', 'cuda:0', '--repeats', '1', '--output', str(output)],
+                       check=True, capture_output=True)
     finally: process.communicate()
     found = json.loads(output.read_text())
     assert found['summary']['process_bytes'] is None
@@ -159,17 +173,20 @@ def test_neighbour_is_seen(tmp_path):
 def test_other_allocator(tmp_path):
     settings, output = 'backend:cudaMallocAsync', tmp_path / 'a.json'
     env = os.environ | dict(PYTORCH_ALLOC_CONF=settings, PYTORCH_CUDA_ALLOC_CONF=settings)
-    subprocess.run([*COMMAND, 'measure', '--device', 'cuda:0', '--output', str(output)], check=True, capture_output=True, env=env)
+    subprocess.run([*COMMAND, 'measure', '--device', 'cuda:0', '--output', str(output)], check=True,
+                   capture_output=True, env=env)
     found = json.loads(output.read_text())
     assert found['status'] == 'done' and found['effective']['allocator_backend'] == 'cudaMallocAsync'
     assert any('not comparable' in o for o in found['summary']['flags'])
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #e62ee873
+# %% ../../nbs/tests/test_measure_cuda.ipynb #582821aa
 def command(output, *more):
-    return subprocess.run([*COMMAND, 'measure', '--device', 'cuda:0', '--output', str(output), *more], capture_output=True, text=True, timeout=120)
+    return subprocess.run([*COMMAND, 'measure', '--device', 'cuda:0', '--output', str(output), *more],
+                          capture_output=True, text=True, timeout=120)
 
 def test_bounds(tmp_path):
-    for name, more in dict(bytes=('--width', '4096', '--max-gpu-gib', '0.3'), seconds=('--repeats', '1000000', '--max-seconds', '3')).items():
+    for name, more in dict(bytes=('--width', '4096', '--max-gpu-gib', '0.3'),
+                           seconds=('--repeats', '1000000', '--max-seconds', '3')).items():
         done = command(tmp_path / f'{name}.json', *more)
         found = json.loads((tmp_path / f'{name}.json').read_text())
         assert done.returncode == 3 and found['status'] == 'bound_hit', (done.stderr, found['failure'])
@@ -190,12 +207,14 @@ def step(state):
 
 def test_own_work(tmp_path):
     (tmp_path / 'work.py').write_text(TRAIN)
-    done = command(tmp_path / 'a.json', '--workload', f'{tmp_path / "work.py"}:build,step', '--history', '--repeats', '4')
+    done = command(tmp_path / 'a.json', '--workload', f'{tmp_path / "work.py"}:build,step', '--history',
+                   '--repeats', '4')
     found = json.loads((tmp_path / 'a.json').read_text())
     assert done.returncode == 0 and found['status'] == 'done', done.stderr
     assert found['effective']['parameters'] == 1024 * 1024 + 1024 and found['effective']['trained_parameters'] == 1024 * 1024 + 1024
     losses = [o['values']['loss'] for o in found['phases'] if o['phase'] == 'warm_step']
-    assert losses == sorted(losses, reverse=True) and (tmp_path / 'a.json.snapshot.pickle').stat().st_size > 1000
+    assert losses == sorted(losses,
+                            reverse=True) and (tmp_path / 'a.json.snapshot.pickle').stat().st_size > 1000
     build, warm = found['phases'][0], found['phases'][-1]
     assert warm['start_allocated_bytes'] - build['end_allocated_bytes'] >= 2 * 4 * (1024 * 1024 + 1024), 'AdamW keeps two values a parameter'
 
@@ -210,7 +229,8 @@ for event in w.events():
 """
 
 def test_child_does_not_outlive_its_parent(tmp_path):
-    parent = subprocess.Popen([sys.executable, '-c', ORPHAN, str(tmp_path / 'a.json')], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen([sys.executable, '-c', ORPHAN, str(tmp_path / 'a.json')],
+                              stdout=subprocess.PIPE, text=True)
     pid = int(parent.stdout.readline())
     assert parent.stdout.readline() == 'there\n'
     parent.kill()

@@ -21,7 +21,7 @@ from ..reading import read
 from . import standin_torch
 from .test_environment import COMMAND
 
-# %% ../../nbs/tests/test_worker.ipynb #2170d085
+# %% ../../nbs/tests/test_worker.ipynb #45ec260b
 WORK = '''
 import os, signal, subprocess, sys, time, torch
 def build(device):
@@ -52,11 +52,14 @@ def place(tmp_path, monkeypatch):
     for name in ('path', 'results'): (tmp_path / name).mkdir()
     shutil.copy(standin_torch.__file__, tmp_path / 'path' / 'torch.py')
     (tmp_path / 'work.py').write_text(WORK)
-    monkeypatch.setenv('PYTHONPATH', os.pathsep.join([str(tmp_path / 'path'), os.environ.get('PYTHONPATH', ''), str(Path(standin_torch.__file__).parents[2])]))
+    monkeypatch.setenv('PYTHONPATH',
+                       os.pathsep.join([str(tmp_path / 'path'), os.environ.get('PYTHONPATH', ''),
+                                        str(Path(standin_torch.__file__).parents[2])]))
     return tmp_path
 
 def asked(place, **more):
-    return request_of('workload', ASKED, place / 'results' / 'a.json', workload=f'{place / "work.py"}:build,step', **more)
+    return request_of('workload', ASKED, place / 'results' / 'a.json',
+                      workload=f'{place / "work.py"}:build,step', **more)
 
 def gone(pid):
     for _ in range(100):
@@ -66,12 +69,13 @@ def gone(pid):
         time.sleep(0.1)
     return False
 
-# %% ../../nbs/tests/test_worker.ipynb #561163e9
+# %% ../../nbs/tests/test_worker.ipynb #5f73c3c7
 def test_workload(place):
     events = []
     found = run_in_child(asked(place), events.append)
     assert found == read(place / 'results' / 'a.json', 'measurement')
-    assert [o.phase for o in found.phases] == ['build', 'cold_step', 'warmup', 'warm_step', 'warm_step', 'warm_step']
+    assert [o.phase for o in found.phases] == ['build', 'cold_step', 'warmup', 'warm_step', 'warm_step',
+                                               'warm_step']
     assert found.phases[-1].values == {'loss': 1 / 5} and found.synthetic_model is None
     assert found.workload['file'] == 'work.py' and len(found.workload['source_sha256']) == 64 and str(place) not in json.dumps(found.workload)
     assert found.effective['parameters'] == 64 * 64 + 64 and found.effective['parameters_by_dtype'] == {'float32': 64 * 64 + 64}
@@ -82,10 +86,12 @@ def test_history_lies_beside(place):
     run_in_child(asked(place, history=True))
     assert sorted(o.name for o in (place / 'results').iterdir()) == ['a.json', 'a.json.snapshot.pickle']
     (place / 'results' / 'a.json').unlink()
-    with pytest.raises(Refused, match='snapshot.pickle exists already'): run_in_child(asked(place, history=True))
+    with pytest.raises(Refused, match='snapshot.pickle exists already'):
+        run_in_child(asked(place, history=True))
 
-# %% ../../nbs/tests/test_worker.ipynb #2623e98d
-ENDS = {'exit': ('failed', 'SystemExit'), 'oom': ('out_of_memory', 'Tried to allocate'), 'kill': ('incomplete', 'SIGKILL'), 'abort': ('incomplete', 'SIGABRT')}
+# %% ../../nbs/tests/test_worker.ipynb #3b8ba3f5
+ENDS = {'exit': ('failed', 'SystemExit'), 'oom': ('out_of_memory', 'Tried to allocate'),
+        'kill': ('incomplete', 'SIGKILL'), 'abort': ('incomplete', 'SIGABRT')}
 
 @pytest.mark.parametrize('how', ENDS)
 def test_ends(place, how, monkeypatch):
@@ -140,7 +146,7 @@ def test_children_of_the_child_end_too(place, monkeypatch):
             time.sleep(0.1)
     assert gone(w.process.pid) and gone(int((place / 'pids').read_text()))
 
-# %% ../../nbs/tests/test_worker.ipynb #6757ca4d
+# %% ../../nbs/tests/test_worker.ipynb #936ca3ec
 PARENT = '''
 import json, sys, time
 from iteragpu_lab.measure.worker import Worker
@@ -153,7 +159,8 @@ for event in w.events():
 @pytest.mark.parametrize('how,status', [('sleep', 'cancelled'), ('deaf', None)])
 def test_orphan_ends_itself(place, how, status, monkeypatch):
     monkeypatch.setenv('STEP', how)
-    parent = subprocess.Popen([sys.executable, '-c', PARENT, json.dumps(asked(place))], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen([sys.executable, '-c', PARENT, json.dumps(asked(place))],
+                              stdout=subprocess.PIPE, text=True)
     pid = int(parent.stdout.readline())
     assert parent.stdout.readline() == 'there\n'
     parent.kill()
@@ -163,10 +170,11 @@ def test_orphan_ends_itself(place, how, status, monkeypatch):
     if status: assert read(output).status == status
     else: assert partial_path(output).exists() and not output.exists()
 
-# %% ../../nbs/tests/test_worker.ipynb #056c155d
+# %% ../../nbs/tests/test_worker.ipynb #2359bfb0
 def command(place, *more):
-    return subprocess.Popen([*COMMAND, 'measure', '--device', 'cuda:0', '--warmup', '1', '--repeats', '3', '--output', str(place / 'results' / 'a.json'), *more],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*COMMAND, 'measure', '--device', 'cuda:0', '--warmup', '1', '--repeats', '3',
+                             '--output', str(place / 'results' / 'a.json'), *more], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
 
 @pytest.mark.parametrize('how,code', [('', 0), ('oom', 1), ('kill', 1)])
 def test_exit_codes(place, how, code, monkeypatch):
@@ -193,8 +201,10 @@ def test_cancelled_command(place, number, monkeypatch):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and 'Traceback' not in err and read(place / 'results' / 'a.json').status == 'cancelled'
 
-# %% ../../nbs/tests/test_worker.ipynb #44a62992
-@pytest.mark.parametrize('text', ['', 'x', 'x.py:a', 'absent.py:a,b', '{}:build,absent', '{}:build,WRONG', '{}:WRONG,step', '/:a,b'])
+# %% ../../nbs/tests/test_worker.ipynb #d5a4c029
+@pytest.mark.parametrize('text',
+                         ['', 'x', 'x.py:a', 'absent.py:a,b', '{}:build,absent', '{}:build,WRONG',
+                          '{}:WRONG,step', '/:a,b'])
 def test_unusable_workloads(place, text):
     (place / 'work.py').write_text(WORK + '\ndef WRONG(): pass\n')
     with pytest.raises(Refused): run_in_child(asked(place) | dict(workload=text.format(place / 'work.py')))
@@ -205,20 +215,27 @@ def test_files_that_do_not_load(place, source):
     (place / 'work.py').write_text(source)
     with pytest.raises(Refused, match='cannot be loaded'): run_in_child(asked(place))
 
-@pytest.mark.parametrize('more', [('--preset', 'absent'), ('--preset', 'gpt2', '--task', 'decode'), ('--preset', 'gpt2', '--new-tokens', '4'), ('--preset', 'gpt2', '--workload', 'x.py:a,b'),
-                                  ('--preset', 'gpt2', '--checkpointing', 'full'), ('--preset', 't5-3b'), ('--max-seconds', '0'), ('--max-gpu-gib', 'much')])
+@pytest.mark.parametrize('more',
+                         [('--preset', 'absent'), ('--preset', 'gpt2', '--task', 'decode'),
+                          ('--preset', 'gpt2', '--new-tokens', '4'),
+                          ('--preset', 'gpt2', '--workload', 'x.py:a,b'),
+                          ('--preset', 'gpt2', '--checkpointing', 'full'), ('--preset', 't5-3b'),
+                          ('--max-seconds', '0'), ('--max-gpu-gib', 'much')])
 def test_contradictions(place, more):
     process = command(place, *more)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, len(err.splitlines())) == (2, '', 1) and list((place / 'results').iterdir()) == []
 
-# %% ../../nbs/tests/test_worker.ipynb #faa76d7e
+# %% ../../nbs/tests/test_worker.ipynb #755aee5b
 def test_presets_run(monkeypatch):
     torch, workloads = pytest.importorskip('torch'), pytest.importorskip('iteragpu_lab.measure.workloads')
     pytest.importorskip('transformers')
-    small = dict(workloads.preset_config('llama-3.2-1b'), vocab_size=1000, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16)
+    small = dict(workloads.preset_config('llama-3.2-1b'), vocab_size=1000, hidden_size=64,
+                 intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                 head_dim=16)
     monkeypatch.setattr(workloads, 'preset_config', lambda name: small)
-    def made(**changed): return workloads.preset_workload(workloads.PresetSettings(**dict(preset='x', task='inference', batch=2, context=8, dtype='float32') | changed))
+    def made(**changed):
+        return workloads.preset_workload(workloads.PresetSettings(**dict(preset='x', task='inference', batch=2, context=8, dtype='float32') | changed))
     work = made()
     assert work.step(work.build('cpu')).logits.shape == (2, 8, 1000)
     work = made(task='decode', new_tokens=3)
