@@ -14,6 +14,7 @@ from .commands import Parser, Verb, command_line, run
 # %% ../nbs/90_cli.ipynb #1d0b8372
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
+    'trace': 'estimate.trace:TRACE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',
     'campaign': 'pricing.campaign:CAMPAIGN',

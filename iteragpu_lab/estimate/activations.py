@@ -90,12 +90,15 @@ def attention_kernel(a: Attention, width: int, masked: bool, dropout: float, wan
     if a.head_size % aligned == a.value_size % aligned == 0 and not grouped: return 'efficient'
     return 'math'
 
-# %% ../../nbs/estimate/18_activations.ipynb #bad3e10f
+# %% ../../nbs/estimate/18_activations.ipynb #914fb732
 def normalize(f: Flow, source: str, out: str, width: int = 0, rows: int = 0, keep_out: bool = True, stream: int = 0, unit: bool = False) -> None:
     "A norm of `source`; `rows` x `width` elements."
     t, w, n, size = f.tape, width or f.hidden, rows or f.tokens, stream or f.stream
     copied = size != 4
-    if f.style.norm == 'layer':
+    if f.style.norm == 'fused':
+        t.make(out, n, w, size)
+        t.keep(source)
+    elif f.style.norm == 'layer':
         t.make(out, n, w, size)
         t.make(out + ' statistics', n, 2, 4)
         t.keep(source, out + ' statistics')

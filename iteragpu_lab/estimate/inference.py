@@ -27,7 +27,7 @@ def state_bytes(architecture: Architecture, batch: int, element_bytes: int = 2, 
     found = [(layer.mixer, n) for layer, n in architecture.groups if isinstance(layer.mixer, State)]
     return batch * sum(n * (s.conv_elements * element_bytes + s.state_elements * state_element_bytes) for s, n in found)
 
-# %% ../../nbs/estimate/20_inference.ipynb #337ca046
+# %% ../../nbs/estimate/20_inference.ipynb #b4f748fb
 def needs_mask(layer: Layer, keys: int, family: str) -> bool:
     "Whether attention gets its mask as a tensor."
     a = layer.mixer
@@ -37,7 +37,7 @@ def needs_mask(layer: Layer, keys: int, family: str) -> bool:
 def flow(architecture: Architecture, s: Setting, layer: Layer, length: int, keys: int, saving: bool = False) -> Flow:
     "A fresh tape with the sizes of this setting."
     a, compute = layer.mixer, s.compute
-    masked = needs_mask(layer, keys, architecture.family)
+    masked = s.attention != 'flash' and needs_mask(layer, keys, architecture.family)
     stream = BYTES[s.dtype] if s.autocast else compute
     kernel = attention_kernel(a, compute, masked, architecture.style.attention_dropout if saving else 0.0, s.attention,
                               s.capability is None or s.capability[0] >= 9, architecture.family == 'falcon') if isinstance(a, Attention) else ''

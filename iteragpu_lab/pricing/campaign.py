@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['MAX_CAMPAIGN_BYTES', 'READY', 'MAX_RUNS', 'KINDS_OF_PACKAGE', 'CAMPAIGN', 'campaign_words', 'duration_seconds',
            'Plan', 'check_campaign', 'longest_first', 'last_end', 'lower_bound', 'arrange', 'window_seconds',
-           'campaign_packages', 'holds', 'lay_out', 'make_campaign', 'campaign_text']
+           'campaign_packages', 'holds', 'lay_out', 'make_campaign', 'campaign_text', 'campaign_of']
 
 # %% ../../nbs/pricing/04_campaign.ipynb #55b61852
 import argparse, heapq, itertools, math, re
@@ -329,7 +329,7 @@ def campaign_text(c: Campaign, # any
     out += ['', *(paragraph(f'Stop: {o}') for o in c.stop), paragraph(f'Kept free: {c.keep_free_percent} % of the package.'), *map(paragraph, c.notes)]
     return '\n'.join(out)
 
-# %% ../../nbs/pricing/04_campaign.ipynb #86651016
+# %% ../../nbs/pricing/04_campaign.ipynb #686a3d61
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('file', metavar='FILE', help='campaign as YAML, or as JSON where its name ends in .json')
     parser.add_argument('--days', type=days_argument, metavar='D', help='only packages of 3, 7 or 30 days')
@@ -337,10 +337,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tariff_arguments(parser)
     add_output_arguments(parser)
 
-def _run_campaign(args: argparse.Namespace) -> int:
+def campaign_of(args: argparse.Namespace, # with file, days, lots and tariff
+               ) -> Campaign: # the document
+    "The campaign that a command line asks for"
     name = Path(args.file).name
     plan = check_campaign(campaign_words(table_bytes(args.file), name), name)
-    campaign = make_campaign(plan, tariff_of(args), args.days, args.lots)
+    return make_campaign(plan, tariff_of(args), args.days, args.lots)
+
+def _run_campaign(args: argparse.Namespace) -> int:
+    campaign = campaign_of(args)
     emit(args, campaign, campaign_text(campaign))
     return 0
 
