@@ -210,7 +210,7 @@ def driver_entry(start: dict[str, Any], # state before
     return dict(start=start, end=end, energy_millijoules=energy, energy_window_seconds=window_seconds,
                 slowdowns=slowdowns([start, end]))
 
-# %% ../../nbs/measure/02_protocol.ipynb #39cdfbea
+# %% ../../nbs/measure/02_protocol.ipynb #9f8a6347
 @dataclass(frozen=True, kw_only=True)
 class Phase:
     "A row to be measured"
@@ -219,6 +219,7 @@ class Phase:
     repetition: int | None = None # from 1, where the phase has several rows
     passes: int | None = None # how many passes the row covers
     by_events: bool = False # whether the device's events time it too
+    of: str | None = None # 'a' or 'b', where two works are measured in turn
 
 NO_PASSES = 'no pass was asked for'
 
@@ -226,7 +227,7 @@ def row_without_passes(phase: Phase, # with 0 passes
                       ) -> PhaseRow: # its figures null
     "The row of a phase that was asked not to run"
     unknown = [f for f in PhaseRow.__dataclass_fields__ if f.endswith(('_seconds', '_bytes'))]
-    return PhaseRow(phase=phase.name, passes=0, reasons=dict.fromkeys(unknown, NO_PASSES))
+    return PhaseRow(phase=phase.name, passes=0, work=phase.of, reasons=dict.fromkeys(unknown, NO_PASSES))
 
 def _timed(probe: DeviceProbe, phase: Phase, reasons: dict[str, str]) -> tuple[Any, dict[str, float | None]]:
     "The work's output, and the seconds it took by clock and by events"
@@ -243,7 +244,7 @@ def _timed(probe: DeviceProbe, phase: Phase, reasons: dict[str, str]) -> tuple[A
     by_events = answer('event_seconds', events.seconds, reasons) if events else None
     return output, dict(elapsed_seconds=elapsed if elapsed > 0 else None, event_seconds=by_events)
 
-# %% ../../nbs/measure/02_protocol.ipynb #7d760e34
+# %% ../../nbs/measure/02_protocol.ipynb #8f49097c
 def measure_phase(probe: DeviceProbe, # of the device
                   phase: Phase, # what to do
                  ) -> PhaseRow: # its row
@@ -260,7 +261,7 @@ def measure_phase(probe: DeviceProbe, # of the device
     driver = driver_entry(state, driver_state(probe, 'end', reasons), window, reasons)
     if not driver: reasons['driver'] = probe.no_nvml
     values = output if isinstance(output, dict) else {}
-    return PhaseRow(phase=phase.name, repetition=phase.repetition, passes=phase.passes, **seconds,
+    return PhaseRow(phase=phase.name, repetition=phase.repetition, passes=phase.passes, work=phase.of, **seconds,
                     **start | end | peaks, driver=driver, values=numbers_in(values), reasons=reasons)
 
 # %% ../../nbs/measure/02_protocol.ipynb #f8f2801c
@@ -604,7 +605,7 @@ def memory_flags(rows: Sequence[PhaseRow], # measured
         flags.append(f'{moved:,} B came or went on the device outside the allocator during a warm repetition')
     return flags
 
-# %% ../../nbs/measure/02_protocol.ipynb #a8c4fb72
+# %% ../../nbs/measure/02_protocol.ipynb #7642ece7
 FIRST_PASSES, WARM_PASSES = ('cold_forward', 'cold_step'), ('warm_forward', 'warm_step')
 
 def _cold_summary(rows: Sequence[PhaseRow]) -> dict[str, Any] | None:
@@ -626,7 +627,7 @@ def summary_of(rows: Sequence[PhaseRow], # measured, in order
                backend: str | None = None, # of the allocator
               ) -> dict[str, Any]: # cold and warm apart
     "The figures of a run that are derived from its rows"
-    warm, reasons = [o for o in rows if o.phase in WARM_PASSES], {}
+    warm, reasons = [o for o in rows if o.phase in WARM_PASSES and o.work in (None, 'a')], {}
     flags = memory_flags(rows, retries, backend)
     if len(warm) < repeats: flags.insert(0, f'{len(warm)} of {repeats} repetitions were measured')
     slowed = [o.repetition for o in warm if o.driver.get('slowdowns')]
@@ -667,13 +668,14 @@ def run_header(environment: dict[str, Any], # of the machine
     return dict(run_id=uuid.uuid4().hex, started_at=utc_now(), environment=environment,
                 configuration=configuration, effective=effective, **work)
 
-# %% ../../nbs/measure/02_protocol.ipynb #166e72d7
+# %% ../../nbs/measure/02_protocol.ipynb #5cb496f5
 def measurement_from(header: Mapping[str, Any], # of the run
                      rows: Sequence[PhaseRow], # measured, in order
                      status: str, # how it ended
                      failure: dict[str, Any] | None, # where it stopped, if it did
                      finished_at: str | None, # UTC; None where the run was killed
                      retries: int | None = None, # times the allocator emptied its cache to find room
+                     more: Mapping[str, Any] | None = None, # further figures for the summary
                     ) -> Measurement: # stamped with the moment the run began
     "The document of a run"
     h, reasons = dict(header), {}
@@ -683,6 +685,7 @@ def measurement_from(header: Mapping[str, Any], # of the run
     if finished_at is None: reasons['finished_at'] = 'the run left no word of its end'
     summary = summary_of(rows, repeats, effective['used_by_others_bytes'], retries,
                          effective['allocator_backend'])
+    summary |= more or {}
     summary['flags'] += not_in_effect(h['configuration'], effective, h['environment'].get('variables', {}))
     return new(Measurement, at=h.pop('started_at'), status=status, failure=failure, finished_at=finished_at,
                phases=tuple(rows), summary=summary, notes=NOTES, reasons=reasons, **h)
@@ -726,7 +729,7 @@ def signals_handled(action: Any) -> Iterator[None]: # what to do; signals that w
     finally:
         for number, handler in old.items(): signal.signal(number, handler)
 
-# %% ../../nbs/measure/02_protocol.ipynb #4388a44d
+# %% ../../nbs/measure/02_protocol.ipynb #b0fa82b0
 def open_device(device: str, # 'cuda:N'
                ) -> tuple[Any, DeviceProbe, int | None]: # torch, the proven device, what others held on it
     "Load PyTorch and prove the device, or refuse in one sentence"
@@ -745,6 +748,7 @@ def measure_phases(probe: DeviceProbe, # proven
                    header: dict[str, Any], # of the run
                    output: str | Path, # a name that is not taken
                    tell: Callable[..., None] = lambda **record: None, # hears what the partial file gets
+                   summarize: Callable[[Sequence[PhaseRow]], dict[str, Any]] = lambda rows: {}, # adds to the summary
                   ) -> Measurement: # as it was written
     "Measure, keep every row as it comes, and write the result whatever ends the run"
     with signals_handled(_interrupt):
@@ -762,7 +766,7 @@ def measure_phases(probe: DeviceProbe, # proven
         with signals_handled(signal.SIG_IGN):
             retries = answer('retries', lambda: probe.cuda.memory_stats(probe.device)['num_alloc_retries'],
                              {})
-            measurement = measurement_from(header, rows, status, failure, utc_now(), retries)
+            measurement = measurement_from(header, rows, status, failure, utc_now(), retries, summarize(rows))
             partial.finish(measurement)
     return measurement
 
@@ -838,13 +842,14 @@ def _recovered(path: Path, status: str, error: str) -> Measurement:
     except (KeyError, TypeError, UnicodeDecodeError) as e:
         raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #9976802d
+# %% ../../nbs/measure/02_protocol.ipynb #57a24047
 def _milliseconds(seconds: float | None) -> str:
     return 'unknown' if seconds is None else f'{1000 * seconds:,.3f}'
 def _mebibytes(n: int | None) -> str: return 'unknown' if n is None else f'{n / 2**20:,.1f}'
 
 def _phase_cells(row: PhaseRow) -> tuple[str, ...]:
-    name = row.phase + (f' {row.repetition}' if row.repetition else f' x {row.passes}' if row.phase == 'warmup' else '')
+    number = row.repetition or (f'x {row.passes}' if row.phase == 'warmup' else None)
+    name = ' '.join(str(o) for o in (row.phase, row.work, number) if o)
     if row.passes == 0: return name, *[''] * 5
     return (name, _milliseconds(row.elapsed_seconds), _milliseconds(row.event_seconds) if row.passes else '',
             _mebibytes(row.end_allocated_bytes), _mebibytes(row.peak_allocated_bytes),

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['TASKS_MEASURED', 'NOT_NEXT_TOKEN', 'LIBRARIES', 'HISTORY', 'Workload', 'load_workload', 'PresetSettings',
            'preset_config', 'check_preset', 'preset_workload', 'loaded_versions', 'parameters_in', 'workload_in_effect',
-           'workload_phases', 'with_history', 'measure_workload']
+           'workload_phases', 'with_history', 'measure_built', 'measure_workload']
 
 # %% ../../nbs/measure/03_workloads.ipynb #38a79f3d
 import argparse, hashlib, importlib.util, inspect, json, sys
@@ -230,24 +230,34 @@ def with_history(torch: Any, # the module
         torch.cuda.memory._dump_snapshot(str(path))
         torch.cuda.memory._record_memory_history(enabled=None)
 
-# %% ../../nbs/measure/03_workloads.ipynb #bf8eb107
-def measure_workload(workload: Workload, # what to measure
-                     configuration: dict[str, Any], # as asked; with device, warmup and repeats
-                     output: str | Path, # a name that is not taken
-                     variables: Sequence[str] = VARIABLES, # environment variables to record
-                     history: bool = False, # whether to write a snapshot beside the result
-                     wrap: Callable[..., Iterator[Phase]] = lambda probe, phases: phases, # may set bounds around the phases
-                     tell: Callable[..., None] = lambda **record: None, # hears what the partial file gets
-                    ) -> Measurement: # as it was written; Refused where nothing can be measured
-    "Measure a user's own work on a GPU"
+# %% ../../nbs/measure/03_workloads.ipynb #af7ad9c2
+def measure_built(description: dict[str, Any], # a measurement's `workload`
+                  configuration: dict[str, Any], # as asked; with device, warmup and repeats
+                  output: str | Path, # a name that is not taken
+                  phases_of: Callable[[dict[str, Any]], Iterator[Phase]], # phases that fill what they are given
+                  variables: Sequence[str] = VARIABLES, # environment variables to record
+                  history: bool = False, # whether to write a snapshot beside the result
+                  wrap: Callable[..., Iterator[Phase]] = lambda probe, phases: phases, # may set bounds
+                  **more, # `tell` and `summarize`, see `measure_phases`
+                 ) -> Measurement: # as it was written; Refused where nothing can be measured
+    "Measure phases of work that is built on the device"
     refuse_taken(output)
     if history and (path := Path(f'{output}{HISTORY}')).exists():
         raise Refused(f'{path} exists already and was left untouched; choose a new name')
-    c = configuration
-    torch, probe, others = open_device(c['device'])
+    torch, probe, others = open_device(configuration['device'])
     torch.cuda.set_device(probe.device)
-    environment = to_dict(record_environment(c['device'], variables))
-    header = run_header(environment, c, others, workload=workload.description | dict(name=workload.name))
-    phases = workload_phases(workload, c['device'], c['warmup'], c['repeats'], header['effective'])
+    environment = to_dict(record_environment(configuration['device'], variables))
+    header = run_header(environment, configuration, others, workload=description)
+    phases = phases_of(header['effective'])
     if history: phases = with_history(torch, phases, Path(f'{output}{HISTORY}'))
-    return measure_phases(probe, wrap(probe, phases), header, output, tell)
+    return measure_phases(probe, wrap(probe, phases), header, output, **more)
+
+def measure_workload(workload: Workload, # what to measure
+                     configuration: dict[str, Any], # as asked; with device, warmup and repeats
+                     output: str | Path, # a name that is not taken
+                     **more, # see `measure_built`
+                    ) -> Measurement: # as it was written; Refused where nothing can be measured
+    "Measure a user's own work on a GPU"
+    c = configuration
+    def phases(effective): return workload_phases(workload, c['device'], c['warmup'], c['repeats'], effective)
+    return measure_built(workload.description | dict(name=workload.name), c, output, phases, **more)

@@ -35,8 +35,8 @@ def compared(name: str, # what is compared
                     error_bytes=error, error_percent=round(100 * error / measured, 4) if measured else None,
                     reason=None if measured else 'a percentage of 0 B has no meaning')
 
-# %% ../../nbs/record/01_compare.ipynb #73840bec
-OF_THE_RUN = ('device', 'warmup', 'repeats', 'max_seconds', 'max_gpu_bytes', 'workload')
+# %% ../../nbs/record/01_compare.ipynb #8fb0641e
+OF_THE_RUN = ('device', 'warmup', 'repeats', 'max_seconds', 'max_gpu_bytes', 'workload', 'against')
 _SAME_WORD = dict(context_tokens='context')
 
 def _settings(configuration: Mapping[str, Any]) -> dict[str, Any]:
