@@ -78,7 +78,7 @@ class Peak:
         known = [o for o in (self.process_bytes, self.reserved_bytes, self.allocated_bytes) if o is not None]
         return known[0] if known else None
 
-# %% ../nbs/01_documents.ipynb #5129346a
+# %% ../nbs/01_documents.ipynb #2544f4a6
 @dataclass(frozen=True, kw_only=True)
 class PhaseRow:
     "One phase of a run: readings at its start, at its end, and the peaks between"
@@ -97,6 +97,7 @@ class PhaseRow:
     end_device_free_bytes: int | None = None
     device_total_bytes: int | None = None
     card: int | None = None # index, where there are several
+    work: str | None = None # 'a' or 'b', where two works are measured in turn
     values: dict[str, float] = field(default_factory=dict) # what a workload's step returned about quality
     driver: dict[str, Any] = field(default_factory=dict) # clocks, temperature, slowdowns and energy around the phase
     reasons: dict[str, str] = field(default_factory=dict) # why a field is null
