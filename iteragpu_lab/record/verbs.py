@@ -5,20 +5,21 @@
 # %% auto #0
 __all__ = ['ACTIONS', 'RECORD', 'Action', 'runs_of']
 
-# %% ../../nbs/record/90_verbs.ipynb #d754ed30
+# %% ../../nbs/record/90_verbs.ipynb #57dd5004
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from ..commands import Parser, Verb, columns, whole_argument
-from ..documents import Question, Refused, new, to_json
+from ..documents import Question, Refused, new, refusal, to_json, write_new
 from ..reading import parse, read, strict_json
 from .book import Book, check
 from .fair import contrast, contrast_text
 from .find import find
 from .pages import add_order, attach, attach_file, conclude, new_page, note, open_page, question_of, rewrite, seal, stored
 from .render import page_markdown
+from .support import MAX_CHARACTERS, confirmed, shown_hash, support_request
 
 # %% ../../nbs/record/90_verbs.ipynb #00caa538
 @dataclass(frozen=True)
@@ -165,7 +166,34 @@ def _run_compare(args: argparse.Namespace) -> int:
         attach(book, args.page, to_json(found))
     return _print(args, found, contrast_text(found))
 
-# %% ../../nbs/record/90_verbs.ipynb #c4caaa22
+# %% ../../nbs/record/90_verbs.ipynb #bcdb73e0
+def _support_arguments(parser: argparse.ArgumentParser) -> None:
+    _page(parser)
+    for name, text in dict(steps='what was done, in order', expected='what should have happened', error="the error's text").items():
+        parser.add_argument(f'--{name}', required=True, metavar='TEXT', help=f'{text}; @FILE reads it from a file')
+    parser.add_argument('--sample', default='', metavar='TEXT', help='a reduced input that shows it; @FILE reads it from a file')
+    parser.add_argument('--output', metavar='FILE', help='save the request to a new file; needs --shown')
+    parser.add_argument('--shown', default='', metavar='HASH', help='the hash that was shown with the text')
+
+def _typed(text: str) -> str:
+    "What was typed, or what the named file holds"
+    if not text.startswith('@'): return text
+    path = Path(text[1:])
+    try:
+        if path.stat().st_size > 4 * MAX_CHARACTERS: raise Refused(f'{path} is too long for a request; give the part that shows the error')
+        return path.read_text(encoding='utf-8', errors='replace')
+    except OSError as e: raise refusal(path, e) from e
+
+def _run_support(args: argparse.Namespace) -> int:
+    with Book(args.book) as book: found = support_request(book, args.page, *map(_typed, (args.steps, args.expected, args.error, args.sample)))
+    if args.output:
+        write_new(args.output, confirmed(found, args.shown))
+        return _print(args, {'output': args.output}, f'{args.output} is written, as it was shown')
+    removed = ', '.join(f'{n} {name}' for name, n in found.removed.items()) or 'nothing'
+    text = f'{found.text}\nRemoved: {removed}.\n{found.preview}\nRead it. To save it: repeat with --output FILE --shown {shown_hash(found)}'
+    return _print(args, {'text': found.text, 'removed': found.removed, 'shown': shown_hash(found)}, text)
+
+# %% ../../nbs/record/90_verbs.ipynb #9338788d
 ACTIONS = (
     Action('new', 'Begin a page with a question and what is expected.', 'new --file question.json', _new_arguments, _run_new),
     Action('seal', 'Close what is expected, before results are attached.', 'seal 1', _page, _run_seal),
@@ -174,6 +202,7 @@ ACTIONS = (
     Action('conclude', 'Add a conclusion.', 'conclude 1 refuted "It did not fit."', _conclude_arguments, _run_conclude),
     Action('show', 'Show a page, or check the whole book.', 'show 1', _show_arguments, _run_show),
     Action('find', 'Find by words, order, GPU, model, status and date.', 'find bfloat16 --gpu h200 --status out_of_memory', _find_arguments, _run_find),
+    Action('support', 'Show a request for help without secrets; save it once it was shown.', 'support 1 --steps "python train.py" --expected "a loss" --error @error.txt', _support_arguments, _run_support),
     Action('compare', 'Hold runs against one another.', 'compare --page 1', _compare_arguments, _run_compare),
 )
 
