@@ -6,8 +6,9 @@
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
            'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'CampaignRun', 'Slot', 'CampaignPackage',
            'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
-           'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'BookEvent', 'LedgerEntry', 'PaymentIntent', 'Order',
-           'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks', 'Quality', 'data_path']
+           'Compared', 'Comparison', 'Calibration', 'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'BookEvent',
+           'LedgerEntry', 'PaymentIntent', 'Order', 'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks',
+           'Quality', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -207,7 +208,7 @@ class Choice(Document):
     tariff: dict[str, Any] # file name, snapshot date, sha256
     notes: tuple[str, ...] = ()
 
-# %% ../nbs/01_documents.ipynb #3af65f93
+# %% ../nbs/01_documents.ipynb #6cd36e7c
 @dataclass(frozen=True, kw_only=True)
 class CampaignRun:
     "One run of a campaign, on one card"
@@ -236,7 +237,7 @@ class CampaignPackage:
     cards: int # that work in parallel
     total_usd_cents: int # lots x lot price
     window_seconds: int # left for runs on each card, after setup, first case, checks, export and the share kept free
-    longest_first_seconds: int # until the last run ends, longest runs first
+    runs_end_seconds: int # until the last run ends, as they are placed; beyond the window where it does not hold them
     bound_seconds: int # that no order of the runs can beat
 
 # %% ../nbs/01_documents.ipynb #d83d95bf
@@ -398,6 +399,44 @@ def write_new_folder(path: str | Path, # a name that is not taken
     finally:
         if temporary != path: shutil.rmtree(temporary, ignore_errors=True)
     return path
+
+# %% ../nbs/01_documents.ipynb #f17d0f27
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    "One figure, estimated and measured"
+    name: str # a figure of the peak, a phase, or a line
+    figure: Literal['allocated', 'reserved', 'process']
+    estimated_bytes: int | None
+    measured_bytes: int | None
+    error_bytes: int | None # estimated - measured
+    error_percent: float | None # of the measured
+    reason: str | None = None # why an error cannot be told
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Document):
+    "An estimate held against a measurement made after it"
+    KIND = 'comparison'
+    SCHEMA_VERSION = 1
+    estimate: dict[str, Any] # file name, sha256, created_at, model and configuration
+    measurement: dict[str, Any] # file name, sha256, run_id, created_at, status, device and configuration
+    peak: tuple[Compared, ...] # allocated, reserved, process
+    phases: tuple[Compared, ...] # where both know them
+    lines: tuple[Compared, ...] # parts that both know
+    bound_bytes: int | None # the estimate's upper bound of the process figure
+    bound_held: bool | None # whether the measured process figure stayed within it
+    agreed: dict[str, Any] # settings that both state, and alike
+    stated_once: dict[str, Any] # settings that only one of them states
+    explanation: str # which line most likely explains the gap
+    notes: tuple[str, ...] = ()
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(Document):
+    "How estimates stood against measurements, over many pairs"
+    KIND = 'calibration'
+    SCHEMA_VERSION = 1
+    pairs: tuple[dict[str, Any], ...] # estimate, measurement, gpu, family, error of each figure, whether the bound held
+    groups: tuple[dict[str, Any], ...] # all, each GPU, each family: pairs, median and largest error, coverage of the bound
+    refused: tuple[dict[str, Any], ...] = () # pairs that could not be compared, and why
 
 # %% ../nbs/01_documents.ipynb #47ceb58f
 @dataclass(frozen=True, kw_only=True)

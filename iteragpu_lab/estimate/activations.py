@@ -12,20 +12,21 @@ from math import prod
 from .layers import Attention, Layer, Mlp, State, Style
 from .runtime import alone
 
-# %% ../../nbs/estimate/18_activations.ipynb #8edf96b2
+# %% ../../nbs/estimate/18_activations.ipynb #60866467
 class Tape:
     "Live tensors by name, and the fullest moment so far."
-    __slots__ = ('live', 'now', 'peak', 'full', 'kept', 'saving')
+    __slots__ = ('live', 'now', 'peak', 'full', 'kept', 'saving', 'ever')
 
     def __init__(self, saving: bool = False):
         self.live, self.now, self.peak, self.full = {}, 0, 0, {}
-        self.kept, self.saving = set(), saving
+        self.kept, self.saving, self.ever = set(), saving, {}
 
     def make(self, name: str, *factors: int) -> None:
         "A tensor of the product of these factors in bytes comes to life."
         size = alone(prod(factors))
         if name in self.live: self.now -= self.live[name][0]
         self.live[name] = (size, factors)
+        if size > self.ever.get(name, 0): self.ever[name] = size
         self.now += size
         if self.now > self.peak: self.peak, self.full = self.now, self.live.copy()
 
@@ -48,7 +49,7 @@ class Tape:
         "What autograd kept, by name."
         return {name: self.live[name] for name in self.live if name in self.kept}
 
-# %% ../../nbs/estimate/18_activations.ipynb #83c3a0b6
+# %% ../../nbs/estimate/18_activations.ipynb #13dcf53d
 @dataclass(slots=True)
 class Flow:
     "Sizes that all operations of one pass share."
@@ -66,8 +67,7 @@ class Flow:
     rank: int = 0  # of adapters
     targets: tuple[str, ...] = ()
     adapter: int = 4  # bytes of an adapter element
-    caching: bool = True  # keys and values go into a cache
-    quantized: int = 0  # bytes of the largest matrix unpacked for a product
+    half: bool = False  # the compute dtype is float16
 
     @property
     def tokens(self) -> int:
@@ -90,12 +90,15 @@ def attention_kernel(a: Attention, width: int, masked: bool, dropout: float, wan
     if a.head_size % aligned == a.value_size % aligned == 0 and not grouped: return 'efficient'
     return 'math'
 
-# %% ../../nbs/estimate/18_activations.ipynb #bad3e10f
+# %% ../../nbs/estimate/18_activations.ipynb #914fb732
 def normalize(f: Flow, source: str, out: str, width: int = 0, rows: int = 0, keep_out: bool = True, stream: int = 0, unit: bool = False) -> None:
     "A norm of `source`; `rows` x `width` elements."
     t, w, n, size = f.tape, width or f.hidden, rows or f.tokens, stream or f.stream
     copied = size != 4
-    if f.style.norm == 'layer':
+    if f.style.norm == 'fused':
+        t.make(out, n, w, size)
+        t.keep(source)
+    elif f.style.norm == 'layer':
         t.make(out, n, w, size)
         t.make(out + ' statistics', n, 2, 4)
         t.keep(source, out + ' statistics')
@@ -151,7 +154,7 @@ def _adapt(f: Flow, source: str, out: str, columns: int, rows: int, cast: bool) 
     for step in ('B', 'scaled', 'sum'): t.make(f'{out} adapter {step}', f.tokens, rows, size)
     t.drop(*(f'{out} adapter {step}' for step in ('B', 'scaled', 'sum')))
 
-# %% ../../nbs/estimate/18_activations.ipynb #4a5974ce
+# %% ../../nbs/estimate/18_activations.ipynb #02821420
 def rotate(f: Flow, name: str, elements: int, part: float = 1.0) -> None:
     "Rotary embedding of queries or keys of `elements` a token."
     t, size = f.tape, f.stream
@@ -177,14 +180,31 @@ def scores(f: Flow, a: Attention) -> None:
     t.make('scaled scores', *size, f.compute)
     t.drop('products')
     if f.style.softcap: _softcap(t, 'scaled scores', size, f.compute)
-    if f.masked or a.causal: t.make('masked scores', *size, f.compute)
+    if a.causal or f.masked: t.make('masked scores', *size, f.compute)
+    else: t.make('masked scores', 0)
     t.drop('scaled scores')
-    t.make('probabilities in float32', *size, 4)
-    t.keep('probabilities in float32')
+    _sink_softmax(f, a) if a.sinks else _float_softmax(f, size)
     t.drop('masked scores')
+
+def _float_softmax(f: Flow, size: tuple[int, ...]) -> None:
+    # Only float16 goes into a float32 softmax without a copy.
+    t, copied = f.tape, f.compute != 4 and not f.half
+    if copied: t.make('scores in float32', *size, 4)
+    t.make('probabilities in float32', *size, 4)
+    t.drop('scores in float32')
+    t.keep('probabilities in float32')
     if f.compute != 4: t.make('probabilities', *size, f.compute)
     t.keep('probabilities')
     t.drop('probabilities in float32')
+
+def _sink_softmax(f: Flow, a: Attention) -> None:
+    t, size = f.tape, (f.batch * a.heads * f.length, f.keys + 1, f.compute)
+    t.make('scores with sinks', *size)
+    t.make('scores below maximum', *size)
+    t.drop('scores with sinks')
+    t.make('probabilities', *size)
+    t.keep('probabilities')
+    t.drop('scores below maximum')
 
 def _softcap(t: Tape, name: str, size: tuple[int, ...], width: int) -> None:
     t.make(name + ' tanh', *size, width)

@@ -5,22 +5,22 @@
 # %% auto #0
 __all__ = ['MOST', 'step_work', 'model_summary', 'notes_of', 'configuration_of', 'estimate', 'peak_bytes', 'largest']
 
-# %% ../../nbs/estimate/45_estimates.ipynb #278a98ff
+# %% ../../nbs/estimate/45_estimates.ipynb #69cea74d
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 from ..documents import Estimate, Line, Peak, Refused, new
 from .inference import LEFT_OUT
 from .layers import Architecture, State
-from .moments import BOUND_NOTE, Part, peak_of
+from .moments import BOUND_NOTE, Part, condensed, peak_of
 from .settings import Setting
 from .strategies import card_parts
 
-# %% ../../nbs/estimate/45_estimates.ipynb #e1180c77
-def _lines(cards: list[list[Part]]) -> tuple[Line, ...]:
+# %% ../../nbs/estimate/45_estimates.ipynb #72e6e000
+def _lines(cards: list[list[Part]], peaks: tuple[Peak, ...]) -> tuple[Line, ...]:
     alike = all(parts is cards[0] for parts in cards)
-    if alike: return tuple(p.line() for p in cards[0])
-    return tuple(p.line(i) for i, parts in enumerate(cards) for p in parts)
+    if alike: return tuple(p.line() for p in condensed(cards[0], peaks[0].moment))
+    return tuple(p.line(i) for i, parts in enumerate(cards) for p in condensed(parts, peaks[i].moment))
 
 def _peaks(cards: list[list[Part]]) -> tuple[Peak, ...]:
     first = peak_of(cards[0], 0 if len(cards) > 1 else None)
@@ -37,7 +37,7 @@ def model_summary(architecture: Architecture, s: Setting) -> dict[str, Any]:
     return dict(name=architecture.name, family=architecture.family, parameters=architecture.parameters, active_parameters=architecture.active_parameters, layers=len(architecture.layers),
                 hidden=architecture.hidden, vocabulary=architecture.vocabulary, source=architecture.source or architecture.name, **step_work(architecture, s))
 
-# %% ../../nbs/estimate/45_estimates.ipynb #364e2a8a
+# %% ../../nbs/estimate/45_estimates.ipynb #7c8649ec
 def notes_of(architecture: Architecture, s: Setting) -> tuple[str, ...]:
     "Rules and assumptions of this estimate."
     total = s.context_tokens + s.new_tokens
@@ -46,13 +46,13 @@ def notes_of(architecture: Architecture, s: Setting) -> tuple[str, ...]:
     latent = any(getattr(x.mixer, 'latent', 0) for x, _ in architecture.groups)
     if latent and not s.training: found.append('latent attention keeps ' + ('its latent vector, as inference engines do' if s.latent_cache else 'expanded keys and values, as transformers does'))
     if any(isinstance(x.mixer, State) for x, _ in architecture.groups): found.append('recurrent layers: projections and the widest tensors of the scan are counted, the kernels\' own buffers are not')
-    if s.checkpointing == 'selective': found.append('selective checkpointing keeps every second layer whole')
+    if s.checkpointing == 'selective': found.append('selective checkpointing recomputes the inside of attention: repeated keys and values, scores and probabilities')
     return tuple(found)
 
 def configuration_of(s: Setting) -> dict[str, Any]:
     "The setting in the words of the command line."
     words = dict(context_tokens='context', capability=None, gpu=None)
-    return {words.get(k, k): v for k, v in asdict(s).items() if words.get(k, k) and v is not None}
+    return {words.get(k, k): v for k, v in vars(s).items() if words.get(k, k) and v is not None}
 
 def estimate(architecture: Architecture, s: Setting, at: str | None = None) -> Estimate:
     "What this model needs under this setting."
@@ -60,27 +60,31 @@ def estimate(architecture: Architecture, s: Setting, at: str | None = None) -> E
     peaks = _peaks(cards)
     fullest = max(peaks, key=lambda p: (p.process_bytes, p.allocated_bytes))
     reasons = {} if s.gpu else {'gpu': 'not made for one card'}
-    return new(Estimate, at=at, configuration=configuration_of(s), model=model_summary(architecture, s), lines=_lines(cards), peak=fullest, cards=peaks, gpu=s.gpu,
+    return new(Estimate, at=at, configuration=configuration_of(s), model=model_summary(architecture, s), lines=_lines(cards, peaks), peak=fullest, cards=peaks, gpu=s.gpu,
                left_out=LEFT_OUT, notes=notes_of(architecture, s), reasons=reasons)
 
-# %% ../../nbs/estimate/45_estimates.ipynb #6e5b1c64
+# %% ../../nbs/estimate/45_estimates.ipynb #a73dadaa
 def peak_bytes(architecture: Architecture, s: Setting) -> int:
     "The process figure of the fullest card."
     cards = card_parts(architecture, s)
     return max(peak_of(parts).process_bytes for parts in {id(p): p for p in cards}.values())
 
-def _largest(need: Callable[[int], int], budget: int, high: int) -> int:
-    low, at_low = 1, need(1)
+def _largest(need: Callable[[int], int], budget: int, most: int) -> int:
+    low, at_low, high = 1, need(1), min(1024, most)
     if at_low > budget: return 0
-    at_high, step = need(high), 0
-    if at_high <= budget: return high
+    while (at_high := need(high)) <= budget:
+        if high == most: return most
+        low, at_low, high = high, at_high, min(high * 16, most)
+    return _between(need, budget, low, at_low - budget, high, at_high - budget)
+
+def _between(need: Callable[[int], int], budget: int, low: int, under: int, high: int, over: int) -> int:
+    # Regula falsi; the end that stays twice counts half (Illinois), since needs are convex in the context.
+    side = 0
     while high - low > 1:
-        middle, step = (low + high) // 2, step + 1
-        if step % 3: middle = low + (high - low) * (budget - at_low) // max(1, at_high - at_low)
-        middle = min(max(middle + (step % 3 == 2), low + 1), high - 1)
-        found = need(middle)
-        if found <= budget: low, at_low = middle, found
-        else: high, at_high = middle, found
+        guess = min(max(low + (high - low) * -under // max(1, over - under), low + 1), high - 1)
+        found = need(guess) - budget
+        if found <= 0: low, under, over, side = guess, found, over // 2 if side < 0 else over, -1
+        else: high, over, under, side = guess, found, -(-under // 2) if side > 0 else under, 1
     return low
 
 MOST = {'context_tokens': 1 << 24, 'batch': 1 << 20}

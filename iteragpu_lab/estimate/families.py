@@ -47,7 +47,7 @@ class Fields:
         "A yes or no."
         return bool(self.get(name, default))
 
-# %% ../../nbs/estimate/08_families.ipynb #9bf9b35b
+# %% ../../nbs/estimate/08_families.ipynb #c73f1ad9
 @dataclass(frozen=True)
 class Family:
     "What a family does differently from Llama."
@@ -71,6 +71,7 @@ class Family:
     sinks: bool = False
     rotary: bool = True
     partial: bool = False
+    multi_query: bool = False  # one key-value head unless the config says otherwise
 
 # %% ../../nbs/estimate/08_families.ipynb #d10c3634
 _DROPOUTS = {'dropout': ('resid_pdrop', 'hidden_dropout', 'hidden_dropout_prob', 'dropout', 'dropout_rate'),
@@ -99,7 +100,7 @@ def head_size(c: Fields) -> int:
     stated = c.get('head_dim')
     return stated if stated else c.need('hidden_size') // c.need('num_attention_heads')
 
-# %% ../../nbs/estimate/08_families.ipynb #c0f230f5
+# %% ../../nbs/estimate/08_families.ipynb #6292c73a
 _TYPES = {'full_attention': '', 'sliding_attention': 'window', 'chunked_attention': 'chunk', 'linear_attention': 'delta', 'attention': ''}
 
 def layer_type(c: Fields, family: Family, i: int) -> str:
@@ -115,7 +116,7 @@ def layer_type(c: Fields, family: Family, i: int) -> str:
 def attention(c: Fields, family: Family, i: int) -> Attention:
     "Sizes of the common attention."
     size, heads, kind = head_size(c), c.need('num_attention_heads'), layer_type(c, family, i)
-    kv_heads = c.get('num_key_value_heads') or heads
+    kv_heads = c.get('num_key_value_heads') or (1 if family.multi_query and c.flag('multi_query', True) else heads)
     if heads % kv_heads: raise Refused(f'{c.where} has {heads} heads and {kv_heads} key-value heads: the first must be a multiple of the second')
     return Attention(heads, kv_heads, size, size, window=c.get('sliding_window') if kind == 'window' else None,
                      chunk=c.get('attention_chunk_size') if kind == 'chunk' else None, qk_norm=family.qk_norm, fused=len(family.names) == 2,
@@ -328,10 +329,11 @@ def qwen3_next_layer(c: Fields, family: Family, i: int) -> Layer:
     m = expert_mlp(c, family) if sparse else dense_mlp(c, family, c.need('intermediate_size'))
     return Layer(mixer, m, weights + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #84473c38
+# %% ../../nbs/estimate/08_families.ipynb #0e630492
 _LAYER = Style(norm='layer')
 _GPT = Style(norm='layer', dropout=0.1, attention_dropout=0.1, embedding_dropout=0.1, holds_attention=True)
 _GEMMA = Style(norm='rms-float32', embedding_scale=True)
+_OLMO = Style(norm='rms-float32', post_norm=True)
 _gemma = dict(tied=True, activation='gelu_pytorch_tanh')
 _plain = dict(gated=False, norm_bias=True, mlp_bias=True, qkv_bias=True, out_bias=True)
 FAMILIES: dict[str, Family] = {
@@ -351,14 +353,14 @@ FAMILIES: dict[str, Family] = {
     'falcon': Family(_LAYER, layer=falcon_layer, tied=True, norm_bias=True),
     'gpt2': Family(_GPT, layer=gpt2_layer, names=('c_attn', 'c_proj'),
                    mlp_names=('c_fc', 'c_proj'), tied=True, positions=0, rotary=False, activation='gelu_new', **_plain),
-    'gpt_bigcode': Family(_GPT, names=('c_attn', 'c_proj'),
-                          mlp_names=('c_fc', 'c_proj'), tied=True, positions=0, rotary=False, activation='gelu_pytorch_tanh', **_plain),
+    'gpt_bigcode': Family(_GPT, layer=gpt2_layer, names=('c_attn', 'c_proj'),
+                          mlp_names=('c_fc', 'c_proj'), tied=True, positions=0, rotary=False, multi_query=True, activation='gelu_pytorch_tanh', **_plain),
     'gpt_neox': Family(_LAYER, names=('query_key_value', 'dense'), mlp_names=('dense_h_to_4h', 'dense_4h_to_h'), parallel=True, partial=True,
                        activation='gelu', gated=False, norm_bias=True, mlp_bias=True),
     'opt': Family(Style(norm='layer', dropout=0.1), names=('q_proj', 'k_proj', 'v_proj', 'out_proj'), mlp_names=('fc1', 'fc2'), tied=True, positions=2,
                   rotary=False, activation='relu', gated=False, norm_bias=True, mlp_bias='enable_bias', qkv_bias='enable_bias', out_bias='enable_bias'),
-    'olmo2': Family(Style(post_norm=True), qk_norm='full'), 'olmo3': Family(Style(post_norm=True), qk_norm='full', window='types'),
+    'olmo2': Family(_OLMO, qk_norm='full'), 'olmo3': Family(_OLMO, qk_norm='full', window='types'),
     'deepseek_v2': Family(layer=deepseek_layer, experts='moe_intermediate_size'), 'deepseek_v3': Family(layer=deepseek_layer, experts='moe_intermediate_size'),
-    'gpt_oss': Family(layer=gpt_oss_layer, qkv_bias=True, out_bias=True, window='alternate', sinks=True),
+    'gpt_oss': Family(Style(norm='rms-float32'), layer=gpt_oss_layer, qkv_bias=True, out_bias=True, window='alternate', sinks=True),
     'mamba': Family(layer=mamba_layer, tied=True), 'mamba2': Family(layer=mamba2_layer, norms=1), 'jamba': Family(layer=jamba_layer, rotary=False),
 }

@@ -27,7 +27,7 @@ def state_bytes(architecture: Architecture, batch: int, element_bytes: int = 2, 
     found = [(layer.mixer, n) for layer, n in architecture.groups if isinstance(layer.mixer, State)]
     return batch * sum(n * (s.conv_elements * element_bytes + s.state_elements * state_element_bytes) for s, n in found)
 
-# %% ../../nbs/estimate/20_inference.ipynb #3db3be1a
+# %% ../../nbs/estimate/20_inference.ipynb #b4f748fb
 def needs_mask(layer: Layer, keys: int, family: str) -> bool:
     "Whether attention gets its mask as a tensor."
     a = layer.mixer
@@ -37,11 +37,11 @@ def needs_mask(layer: Layer, keys: int, family: str) -> bool:
 def flow(architecture: Architecture, s: Setting, layer: Layer, length: int, keys: int, saving: bool = False) -> Flow:
     "A fresh tape with the sizes of this setting."
     a, compute = layer.mixer, s.compute
-    masked = needs_mask(layer, keys, architecture.family)
+    masked = s.attention != 'flash' and needs_mask(layer, keys, architecture.family)
     stream = BYTES[s.dtype] if s.autocast else compute
     kernel = attention_kernel(a, compute, masked, architecture.style.attention_dropout if saving else 0.0, s.attention,
                               s.capability is None or s.capability[0] >= 9, architecture.family == 'falcon') if isinstance(a, Attention) else ''
-    return Flow(Tape(saving), architecture.style, architecture.hidden, s.batch, length, keys, compute, stream, kernel, masked)
+    return Flow(Tape(saving), architecture.style, architecture.hidden, s.batch, length, keys, compute, stream, kernel, masked, half='float16' in (s.autocast, s.dtype))
 
 def _inputs(architecture: Architecture, s: Setting, f: Flow) -> None:
     "Tensors that live while the layers run."
@@ -49,7 +49,8 @@ def _inputs(architecture: Architecture, s: Setting, f: Flow) -> None:
     t.make('embeddings', f.tokens, architecture.hidden, f.stream)
     a = next((x.mixer for x, _ in architecture.groups if isinstance(x.mixer, Attention)), None)
     if a and a.rotary: t.make('rotary tables', 2, f.length, a.head_size, f.stream)
-    if f.masked: t.make('attention mask', f.length, f.keys)
+    if f.kernel == 'eager' and a and a.causal: t.make('attention mask', f.batch, f.length, f.keys, f.compute)
+    elif f.masked: t.make('attention mask', f.length, f.keys)
 
 def prefill(architecture: Architecture, s: Setting, length: int) -> Tape:
     "The fullest tape over all kinds of layer."
@@ -105,7 +106,7 @@ def _decode_layer(architecture: Architecture, s: Setting, layer: Layer, total: i
     f.tape.peak, f.tape.full = 0, {}
     return f.tape
 
-# %% ../../nbs/estimate/20_inference.ipynb #e9ed325c
+# %% ../../nbs/estimate/20_inference.ipynb #9b3d3415
 LEFT_OUT = ('memory of other processes on the card', 'blocks that the allocator keeps from earlier moments', 'workspaces of cuDNN plans', 'CUDA graphs', 'communication buffers')
 _TAPE = "operation order of transformers' modeling code, kernels as PyTorch chooses them"
 
@@ -125,7 +126,7 @@ def inference_parts(architecture: Architecture, s: Setting) -> list[Part]:
     last = s.logits == 'last' or s.task == 'decode'
     beyond = beyond_window(architecture, s)
     if beyond: parts += [Part('keys and values beyond the window', beyond, 'transformers DynamicSlidingWindowLayer: a view of the prompt is kept', moment=m) for m in ('prefill', 'logits')]
-    parts += live_parts(prefill(architecture, s, s.context_tokens).full, 'prefill', _TAPE)
-    parts += live_parts(logits(architecture, s, s.context_tokens, last).full, 'logits', _TAPE)
-    if s.task == 'decode' and s.new_tokens: parts += live_parts(decode_step(architecture, s).full, 'decode', _TAPE)
+    parts += live_parts(prefill(architecture, s, s.context_tokens), 'prefill', _TAPE)
+    parts += live_parts(logits(architecture, s, s.context_tokens, last), 'logits', _TAPE)
+    if s.task == 'decode' and s.new_tokens: parts += live_parts(decode_step(architecture, s), 'decode', _TAPE)
     return parts

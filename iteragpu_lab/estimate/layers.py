@@ -131,7 +131,7 @@ class Style:
     holds_attention: bool = False  # a variable of the block names the attention's output until its end (GPT-2)
     float32_logits: bool = True  # logits are copied to float32 for the loss
 
-# %% ../../nbs/estimate/06_layers.ipynb #68c8bb07
+# %% ../../nbs/estimate/06_layers.ipynb #fb89728e
 @dataclass(frozen=True)
 class Architecture:
     "A model as shapes."
@@ -149,6 +149,7 @@ class Architecture:
     buffer_bytes: int = 0  # buffers that stay on the card, rounded
     notes: tuple[str, ...] = ()
     source: str = ''
+    header: tuple[tuple[str, int, str], ...] = ()  # (name, bytes, source) of weights as a checkpoint stores them
 
     memo: dict = field(default_factory=dict, compare=False, repr=False)  # results that many settings share
 

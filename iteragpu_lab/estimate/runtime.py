@@ -18,7 +18,7 @@ def blocks(size: int) -> int:  # bytes that a tensor of `size` bytes occupies
     "Bytes rounded up to the allocator's blocks."
     return -(-size // BLOCK) * BLOCK
 
-# %% ../../nbs/estimate/15_runtime.ipynb #35009aac
+# %% ../../nbs/estimate/15_runtime.ipynb #0e731f62
 def settle(sizes: Iterable[int]) -> tuple[int, int]:
     "Bytes allocated and reserved for tensors that are made in this order and stay."
     free, allocated, reserved, small = [], 0, 0, 0
@@ -42,9 +42,10 @@ def segment(size: int) -> int:
 
 def alone(size: int) -> int:
     "Bytes allocated for a tensor that opens a segment of its own, or takes a block just its size."
-    n = blocks(size)
-    rest = segment(n) - n
-    return n + rest if n >= 10 * MIB and rest <= MIB else n
+    n = -(-size // BLOCK) * BLOCK
+    if n < 10 * MIB: return n
+    rest = -n % (2 * MIB)
+    return n + rest if rest <= MIB else n
 
 # %% ../../nbs/estimate/15_runtime.ipynb #929b7869
 WORKSPACE_SOURCE = 'PyTorch aten/src/ATen/cuda/CublasHandlePool.cpp: default workspace by compute capability, kept for each thread and handle'

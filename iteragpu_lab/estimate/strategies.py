@@ -28,13 +28,18 @@ def replicate(architecture: Architecture, s: Setting) -> list[list[Part]]:
         parts.append(Part('gradient buckets', t.elements * t.width, 'torch DistributedDataParallel: flat buckets of all gradients, gradient_as_bucket_view=False', f'{t.elements:,} x {t.width} B'))
     return [parts] * s.cards
 
-# %% ../../nbs/estimate/40_strategies.ipynb #f59a7d7a
+# %% ../../nbs/estimate/40_strategies.ipynb #bbbf1d05
+def _header_share(whole: Architecture, part: Architecture) -> Architecture:
+    if not whole.header: return part
+    return replace(part, header=tuple((name, -(-size * part.parameters // whole.parameters), source) for name, size, source in whole.header), memo={})
+
+# %% ../../nbs/estimate/40_strategies.ipynb #da2d5c2a
 def stages(architecture: Architecture, cards: int) -> list[Architecture]:
     "One smaller architecture for each card."
     layers, n = architecture.layers, len(architecture.layers)
     if cards > n: raise Refused(f'{cards} cards are too many to split {n} layers: at most {n} are accepted')
     edges = [round(i * n / cards) for i in range(cards + 1)]
-    return [_stage(architecture, layers[a:b], i == 0, i == cards - 1) for i, (a, b) in enumerate(zip(edges, edges[1:]))]
+    return [_header_share(architecture, _stage(architecture, layers[a:b], i == 0, i == cards - 1)) for i, (a, b) in enumerate(zip(edges, edges[1:]))]
 
 def _stage(architecture: Architecture, layers: tuple[Layer, ...], first: bool, last: bool) -> Architecture:
     copied = architecture.tied_elements and not first
@@ -131,7 +136,7 @@ def expert_slice(architecture: Architecture, cards: int) -> Architecture:
     seen = {id(layer): _expert_layer(layer, cards) for layer, _ in architecture.groups}
     return replace(architecture, layers=tuple(seen[id(x)] for x in architecture.layers), memo={})
 
-# %% ../../nbs/estimate/40_strategies.ipynb #e76a0744
+# %% ../../nbs/estimate/40_strategies.ipynb #f5382f49
 def card_parts(architecture: Architecture, s: Setting) -> list[list[Part]]:
     "The parts of each card under the setting's strategy; equal cards share one list."
     if s.cards == 1: return [parts_of(architecture, s)]
@@ -139,5 +144,5 @@ def card_parts(architecture: Architecture, s: Setting) -> list[list[Part]]:
     if s.strategy == 'layers': return split_layers(architecture, s)
     if s.strategy == 'shard': return shard(architecture, s)
     key, slice_of = (s.strategy, s.cards), tensor_slice if s.strategy == 'tensor' else expert_slice
-    if key not in architecture.memo: architecture.memo[key] = slice_of(architecture, s.cards)
+    if key not in architecture.memo: architecture.memo[key] = _header_share(architecture, slice_of(architecture, s.cards))
     return [parts_of(architecture.memo[key], s)] * s.cards

@@ -9,14 +9,14 @@ __all__ = ['BLUE', 'ORANGE', 'GREEN', 'PINK', 'SKY', 'RED', 'YELLOW', 'GREY', 'S
            'phases_table', 'Pair', 'error_percent', 'pairs_table', 'pairs_plot', 'unit_cost', 'cost_plot', 'Block',
            'day_plan', 'plan_table', 'thinned', 'timeline', 'culprits']
 
-# %% ../../nbs/forms/02_pieces.ipynb #e5e586b1
+# %% ../../nbs/forms/02_pieces.ipynb #814dec3f
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from ..documents import Estimate, Line, Measurement, Peak, PhaseRow
+from ..documents import Estimate, Line, Peak, PhaseRow
 from .words import say
-from ..units import GIB, MIB, both, exact, gib, usd
+from ..units import GIB, MIB, both, exact, gib
 
 # %% ../../nbs/forms/02_pieces.ipynb #0111a3cb
 BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW, GREY = '#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#F0E442', '#999999'
@@ -29,16 +29,16 @@ def colour(name: str, # of a part of memory
     "The colour of a part, the same in every picture"
     return next((c for word, c in _KINDS if word in name.lower()), GREY)
 
-# %% ../../nbs/forms/02_pieces.ipynb #5844f31d
+# %% ../../nbs/forms/02_pieces.ipynb #91ad02fb
 STYLE = '''<style>
-.ig{color:var(--jp-ui-font-color1,#222);background:var(--jp-layout-color1,#fff);font:13px/1.45 var(--jp-ui-font-family,sans-serif);
+.ig{color:var(--jp-ui-font-color1,#222);background:var(--jp-layout-color0,#fff);font:13px/1.45 var(--jp-ui-font-family,sans-serif);
  font-variant-numeric:tabular-nums;max-width:860px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .ig svg{display:block;max-width:100%;font:12px var(--jp-ui-font-family,sans-serif)}
 .ig svg text{fill:var(--jp-ui-font-color1,#222)} .ig svg .on{font-weight:600}
 .ig .axis{stroke:var(--jp-ui-font-color2,#666);fill:none} .ig .grid{stroke:var(--jp-border-color2,#ddd)}
-.ig .back{fill:var(--jp-layout-color2,#eee);stroke:var(--jp-ui-font-color2,#666)} .ig .part{stroke:var(--jp-layout-color1,#fff)}
+.ig .back{fill:var(--jp-layout-color2,#eee);stroke:var(--jp-ui-font-color2,#666)} .ig .part{stroke:var(--jp-layout-color0,#fff)}
 .ig .limit{stroke:var(--jp-ui-font-color0,#000);stroke-width:3} .ig .mark{stroke:var(--jp-ui-font-color1,#222)}
-.ig .hollow{fill:var(--jp-layout-color1,#fff);stroke-width:2}
+.ig .hollow{fill:var(--jp-layout-color0,#fff);stroke-width:2}
 .ig .scroll{overflow-x:auto} .ig table{border-collapse:collapse;margin:6px 0;color:inherit;background:inherit;font-size:inherit}
 .ig caption{text-align:left;font-weight:600;padding:2px 0} .ig th,.ig td{padding:2px 12px 2px 0;vertical-align:top;text-align:left;white-space:normal}
 .ig tr{border-bottom:1px solid var(--jp-border-color2,#ddd);background:inherit} .ig .n{text-align:right;white-space:nowrap}
@@ -313,11 +313,11 @@ def _phases_legend(y: int) -> str:
         at += 290
     return out
 
-# %% ../../nbs/forms/02_pieces.ipynb #cc4ae28c
-def phases_plot(measurement: Measurement, # any measurement
+# %% ../../nbs/forms/02_pieces.ipynb #6218cdac
+def phases_plot(rows: Sequence[PhaseRow], # of a measurement, or of one under way
                ) -> str: # HTML
     "Baseline, peak and end of every phase, allocated and reserved"
-    shown = _shown_rows(measurement.phases)
+    shown = _shown_rows(rows)
     high = max((n for _, o in shown for f, _ in _LANES for w in ('start', 'peak', 'end') if (n := _reading(o, w, f)) is not None), default=0)
     if not shown: return sentence(say('plot.nothing'), 'quiet')
     def x(n): return _LEFT + n * (_WIDTH - _LEFT - _RIGHT) / max(high, 1)
@@ -387,12 +387,13 @@ def pairs_plot(pairs: Sequence[Pair], # one a quantity
     body = _axis(high, x, 6, bottom) + _line(_LEFT, 6, _LEFT, bottom, 'axis')
     return svg(words, bottom + 22, body + ''.join(_pair_bars(o, 28 + 44 * i, x) for i, o in enumerate(pairs)), _WIDTH)
 
-# %% ../../nbs/forms/02_pieces.ipynb #24b5989e
+# %% ../../nbs/forms/02_pieces.ipynb #2d62f1a5
 def unit_cost(total_usd_cents: int, # of the whole package
               accepted: int, # distinct accepted results, at least 1
-             ) -> str: # such as '12.35 USD'
-    "Cost of one accepted result, rounded half to even to a cent"
-    return usd(round(Fraction(total_usd_cents, accepted)))
+             ) -> str: # such as '0.0924 USD'
+    "Cost of one accepted result, rounded half to even to 1/100 cent"
+    dollars, part = divmod(round(Fraction(100 * total_usd_cents, accepted)), 10_000)
+    return f'{dollars:,}.{part:04d} USD'
 
 def _counts(accepted: int) -> list[int]:
     "Numbers of results around the one that was named"

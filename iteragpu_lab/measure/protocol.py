@@ -11,9 +11,9 @@ __all__ = ['DTYPES', 'HIDDEN_FACTOR', 'SEED', 'SLOWDOWNS', 'IDLE', 'LOW_CLOCK', 
            'requested_bytes', 'largest_free_block', 'memory_explanation', 'BoundHit', 'status_of', 'failure_of',
            'forget_frames', 'run_phases', 'partial_path', 'refuse_taken', 'PartialFile', 'spread_of', 'slow_first',
            'trend_chance', 'drifting', 'steadiness', 'process_bytes_of', 'memory_flags', 'summary_of',
-           'synthetic_model', 'run_header', 'measurement_from', 'signals_handled', 'open_device', 'measure_phases',
-           'measure_network', 'recover', 'measurement_text', 'add_network_arguments', 'network_settings',
-           'show_measurement', 'measure_verb']
+           'synthetic_model', 'run_header', 'measurement_from', 'not_in_effect', 'signals_handled', 'open_device',
+           'measure_phases', 'measure_network', 'recover', 'measurement_text', 'add_network_arguments',
+           'network_settings', 'show_measurement', 'measure_verb']
 
 # %% ../../nbs/measure/02_protocol.ipynb #81a29d6a
 import argparse, contextlib, gc, json, os, re, signal, statistics, sys, threading, time, traceback, uuid
@@ -610,7 +610,7 @@ def run_header(environment: dict[str, Any], # of the machine
                      matmul_fp32_precision=environment['numerics'].get('matmul_fp32_precision'), used_by_others_bytes=others_bytes)
     return dict(run_id=uuid.uuid4().hex, started_at=utc_now(), environment=environment, configuration=configuration, effective=effective, **work)
 
-# %% ../../nbs/measure/02_protocol.ipynb #fb22647e
+# %% ../../nbs/measure/02_protocol.ipynb #5fdd2600
 def measurement_from(header: Mapping[str, Any], # of the run
                      rows: Sequence[PhaseRow], # measured, in order
                      status: str, # how it ended
@@ -624,8 +624,28 @@ def measurement_from(header: Mapping[str, Any], # of the run
     if effective['used_by_others_bytes'] is None: reasons['effective.used_by_others_bytes'] = 'neither NVML nor nvidia-smi said what was in use before the run'
     if finished_at is None: reasons['finished_at'] = 'the run left no word of its end'
     summary = summary_of(rows, repeats, effective['used_by_others_bytes'], retries, effective['allocator_backend'])
+    summary['flags'] += not_in_effect(h['configuration'], effective, h['environment'].get('variables', {}))
     return new(Measurement, at=h.pop('started_at'), status=status, failure=failure, finished_at=finished_at, phases=tuple(rows), summary=summary,
                notes=NOTES, reasons=reasons, **h)
+
+# %% ../../nbs/measure/02_protocol.ipynb #2b98d8de
+_ALLOCATOR_VARIABLES = ('PYTORCH_ALLOC_CONF', 'PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF')
+
+def _asked_of_allocator(variables: Mapping[str, str | None]) -> dict[str, str]:
+    texts = [variables[o] for o in _ALLOCATOR_VARIABLES if variables.get(o)]
+    return dict(o.strip().split(':', 1) for text in texts for o in text.split(',') if ':' in o)
+
+def not_in_effect(configuration: Mapping[str, Any], # as asked
+                  effective: Mapping[str, Any], # as it turned out
+                  variables: Mapping[str, str | None], # of the environment, as recorded
+                 ) -> list[str]: # sentences; empty where nothing differs as far as it is known
+    "Settings that were asked for and are not in effect"
+    asked, settings = _asked_of_allocator(variables), effective.get('allocator_settings') or {}
+    pairs = [('dtype', [configuration.get('dtype')], effective.get('weights_dtype')), ('device', [configuration.get('device')], effective.get('weights_device')),
+             ('allocator', asked.get('backend'), effective.get('allocator_backend') if 'backend' in asked else None)]
+    pairs += [(k, v.lower(), str(settings[k]).lower()) for k, v in asked.items() if k in settings]
+    return [f'{name}: {a if isinstance(a, str) else ", ".join(a)} was asked for, {e if isinstance(e, str) else ", ".join(e)} is in effect'
+            for name, a, e in pairs if a not in (None, [None]) and e and a != e]
 
 # %% ../../nbs/measure/02_protocol.ipynb #e1686cef
 def _interrupt(signum: int, frame: Any) -> None: raise KeyboardInterrupt

@@ -7,14 +7,14 @@ __all__ = ['TASKS_MEASURED', 'NOT_NEXT_TOKEN', 'LIBRARIES', 'HISTORY', 'Workload
            'preset_config', 'check_preset', 'preset_workload', 'loaded_versions', 'parameters_in', 'workload_in_effect',
            'workload_phases', 'with_history', 'measure_workload']
 
-# %% ../../nbs/measure/03_workloads.ipynb #86bba5d0
+# %% ../../nbs/measure/03_workloads.ipynb #3444fe73
 import argparse, hashlib, importlib.util, inspect, json, sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from ..documents import Measurement, Refused, data_path, refusal, to_dict
-from .environment import VARIABLES, cause, record_environment
+from .environment import VARIABLES, answer, cause, record_environment
 from .protocol import Phase, forward_phases, measure_phases, open_device, refuse_taken, run_header
 
 # %% ../../nbs/measure/03_workloads.ipynb #8742b3f0
@@ -182,7 +182,7 @@ def workload_in_effect(state: Any, # what build returned
                 weight_bytes=sum(p.numel() * p.element_size() for p in weights) if weights else None,
                 weights_device=sorted({str(p.device) for p in weights}), libraries=loaded_versions())
 
-# %% ../../nbs/measure/03_workloads.ipynb #d1afb7ca
+# %% ../../nbs/measure/03_workloads.ipynb #573fafd8
 def workload_phases(workload: Workload, # to be measured
                     device: str, # 'cuda:N'
                     warmup: int, # passes
@@ -190,10 +190,11 @@ def workload_phases(workload: Workload, # to be measured
                     effective: dict[str, Any], # filled once it is built
                    ) -> Iterator[Phase]: # in order
     "The phases of a workload: build, cold step, warm-up, warm steps"
-    state = {}
+    state, reasons = {}, {}
     def build(): state['built'] = workload.build(device)
     yield Phase(name='build', work=build)
-    effective.update(workload_in_effect(state['built']))
+    counted = answer('parameters', lambda: workload_in_effect(state['built']), reasons)
+    effective.update(counted or dict(parameters=None, libraries=loaded_versions(), reasons=reasons))
     yield from forward_phases(lambda: workload.step(state['built']), warmup, repeats, ('cold_step', 'warmup', 'warm_step'))
 
 # %% ../../nbs/measure/03_workloads.ipynb #2302c41c

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['STOCK_COLUMNS', 'parse_stock', 'percent', 'for_strategy', 'choose_fully', 'add_choose_arguments', 'question_of',
-           'choose_verb']
+           'choice_of', 'choose_verb']
 
 # %% ../../nbs/pricing/07_choosing.ipynb #1d250e21
 import argparse, re
@@ -108,7 +108,15 @@ def question_of(args: argparse.Namespace, # of `add_choose_arguments`
     return Question(days=args.days, lots=args.lots, cards=args.cards, strategy=args.strategy, margin_percent=args.margin_percent, margin_bytes=args.margin_gib,
                     stock=stock, accepted_results=args.accepted_results)
 
-# %% ../../nbs/pricing/07_choosing.ipynb #89d55e0c
+# %% ../../nbs/pricing/07_choosing.ipynb #5bd46e36
+def choice_of(args: argparse.Namespace, # of `add_choose_arguments`, with the path of an estimate
+              estimator: Estimator | None = None, # asked for changed configurations
+             ) -> Choice: # the document
+    "The choice that a command line asks for"
+    tariff, estimate = tariff_of(args), read(args.estimate, 'estimate')
+    environment = read(args.environment, 'environment') if args.environment else None
+    return choose_fully(estimate, tariff, question_of(args, tariff), environment, estimator, _variants_argument(args.variants))
+
 def choose_verb(estimator: Estimator | None, # asked for changed configurations
                ) -> Verb: # `iteragpu choose`
     "The verb, with the estimator that it may ask"
@@ -117,9 +125,7 @@ def choose_verb(estimator: Estimator | None, # asked for changed configurations
         add_choose_arguments(parser)
         add_output_arguments(parser)
     def run(args):
-        tariff, estimate = tariff_of(args), read(args.estimate, 'estimate')
-        environment = read(args.environment, 'environment') if args.environment else None
-        choice = choose_fully(estimate, tariff, question_of(args, tariff), environment, estimator, _variants_argument(args.variants))
+        choice = choice_of(args, estimator)
         emit(args, choice, choice_text(choice))
         return 0
     return Verb('choose', 'The packages that hold an estimate on each card, cheapest first.', 'iteragpu choose estimate.json --days 7 --margin-percent 10', add_arguments, run,

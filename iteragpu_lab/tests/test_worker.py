@@ -66,7 +66,7 @@ def gone(pid):
         time.sleep(0.1)
     return False
 
-# %% ../../nbs/tests/test_worker.ipynb #1300d12d
+# %% ../../nbs/tests/test_worker.ipynb #561163e9
 def test_workload(place):
     events = []
     found = run_in_child(asked(place), events.append)
@@ -74,7 +74,7 @@ def test_workload(place):
     assert [o.phase for o in found.phases] == ['build', 'cold_step', 'warmup', 'warm_step', 'warm_step', 'warm_step']
     assert found.phases[-1].values == {'loss': 1 / 5} and found.synthetic_model is None
     assert found.workload['file'] == 'work.py' and len(found.workload['source_sha256']) == 64 and str(place) not in json.dumps(found.workload)
-    assert found.effective['parameters'] == 64 * 64 + 64 and found.effective['parameters_by_dtype'] == {'float32': 4160}
+    assert found.effective['parameters'] == 64 * 64 + 64 and found.effective['parameters_by_dtype'] == {'float32': 64 * 64 + 64}
     kinds = [next(iter(o)) for o in events]
     assert kinds == ['header', *['started', 'row'] * 6, 'measurement'], 'what the user prints is no event'
 
