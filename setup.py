@@ -11,6 +11,7 @@ config.read('settings.ini', encoding='utf-8')
 cfg = config['DEFAULT']
 EXTRA = '_requirements'
 DATA = [str(o.relative_to('data')) for o in sorted(Path('data').rglob('*')) if o.is_file()]
+CHAPTERS = [o.name for o in sorted(Path('nbs/workbook').glob('*.ipynb'))]
 
 
 class SdistWithSettings(sdist):
@@ -30,8 +31,9 @@ setuptools.setup(
     classifiers=['Development Status :: 4 - Beta', f"Intended Audience :: {cfg['audience']}",
                  f"Natural Language :: {cfg['language']}", 'Programming Language :: Python :: 3 :: Only'],
     long_description=Path('README.md').read_text(encoding='utf-8'), long_description_content_type='text/markdown',
-    packages=[*setuptools.find_packages(include=[cfg['lib_path'], cfg['lib_path'] + '.*']), 'iteragpu_lab.data'],
-    package_dir={'iteragpu_lab.data': 'data'}, package_data={'iteragpu_lab.data': DATA},
+    packages=[*setuptools.find_packages(include=[cfg['lib_path'], cfg['lib_path'] + '.*']), 'iteragpu_lab.data', 'iteragpu_lab.workbook'],
+    package_dir={'iteragpu_lab.data': 'data', 'iteragpu_lab.workbook': 'nbs/workbook'},
+    package_data={'iteragpu_lab.data': DATA, 'iteragpu_lab.workbook': CHAPTERS},
     install_requires=requirements('requirements'),
     extras_require={k[:-len(EXTRA)]: requirements(k) for k in cfg if k.endswith(EXTRA)},
     entry_points={'console_scripts': cfg['console_scripts'].split(),

@@ -21,6 +21,7 @@ from nbdev.serve import proc_nbs
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT)) # worker processes inherit it
 BUILD = ROOT / 'build' / 'nbs'
+SHOWN_AS_CODE = ('tests/', 'benchmarks/') # their readers want the code, not signatures
 KATEX_VERSION = '0.16.11'
 KATEX = f'https://cdn.jsdelivr.net/npm/katex@{KATEX_VERSION}/dist' # where smalldocs' pages look for it
 FETCH = 'const r = await fetch(offset + "search.json");\n      index = await r.json();'
@@ -47,6 +48,8 @@ def execute(name):
     shell = CaptureShell(source)
     try: shell.run_all(notebook, exc_stop=True, preproc=lambda cell: skipped(marked.cells[cell.idx_], flags))
     except Exception: return shell.prettytb(fname=source)
+    if name.startswith(SHOWN_AS_CODE):
+        for cell in notebook.cells: cell.source = re.sub(r'^#\| *exports?\n', '', cell.source)
     (BUILD / name).parent.mkdir(parents=True, exist_ok=True)
     write_nb(notebook, BUILD / name)
 
@@ -144,10 +147,15 @@ def localize(site, config):
     "Make every link of our own relative, so that the site works in any folder and without a server"
     own, sources = f'{config.doc_host}{config.doc_baseurl}/', f'{config.git_url}/blob/{config.branch}/'
     pages = {file: file.read_text(encoding='utf-8') for file in site.rglob('*.html')}
+    anchors = {file.relative_to(site).as_posix(): set(re.findall(r'\bid="([^"]+)"', text)) for file, text in pages.items()}
     if any(KATEX in text for text in pages.values()): vendor_katex(site)
     for file, text in pages.items():
         up = '../' * (len(file.relative_to(site).parts) - 1)
+        def to_symbol(link): # nbdev links private symbols too, which have no anchor: lead to their page
+            page, anchor = link.groups()
+            return f'href="{up}{page}#{anchor}"' if anchor in anchors.get(page, ()) else f'href="{up}{page}"'
         text = re.sub(re.escape(f'href="{sources}') + r'([\w/.]+)#L(\d+)"', rf'href="{up}source/\1.html#L-\2"', text)
+        text = re.sub(re.escape(f'href="{own}') + r'([^"#]+)#([^"]+)"', to_symbol, text)
         text = text.replace(f'href="{own}', f'href="{up}').replace(KATEX, f'{up}site_libs/katex')
         file.write_text(text, encoding='utf-8')
 

@@ -11,14 +11,21 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #7692bcf9
+# %% ../nbs/90_cli.ipynb #1d0b8372
 VERBS = {
     'estimate': 'estimate.weights:ESTIMATE',
+    'trace': 'estimate.trace:TRACE',
     'plan': 'plan:PLAN',
+    'choose': 'plan:CHOOSE',
+    'campaign': 'pricing.campaign:CAMPAIGN',
     'environment': 'measure.environment:ENVIRONMENT',
-    'measure': 'measure.protocol:MEASURE',
+    'measure': 'measure.worker:MEASURE',
+    'compare': 'record.compare:COMPARE',
     'price': 'pricing.quote:PRICE',
+    'record': 'record.verbs:RECORD',
     'bundle': 'bundle:BUNDLE',
+    'order': 'orders.command:ORDER',
+    'lab': 'forms.lab:LAB',
 }
 
 def load_verb(name: str, # a key of `VERBS`

@@ -25,7 +25,7 @@ class Verb:
     run: Callable[[argparse.Namespace], int] # exit code
     units: str = 'Sizes are in bytes; GiB = 2^30 B, GB = 10^9 B.' # shown under --help
 
-# %% ../nbs/04_commands.ipynb #748c12b5
+# %% ../nbs/04_commands.ipynb #7f6b70b0
 class Parser(argparse.ArgumentParser):
     "An argument parser whose faults are one sentence"
     def error(self, message: str) -> None: # what argparse found wrong
@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 def _present(verb: Verb, typed: str) -> dict[str, Any]:
     "How a verb's parser describes itself, with what is typed in place of 'iteragpu VERB'"
     example = verb.example.replace(f'iteragpu {verb.name}', typed, 1)
-    return dict(description=verb.help, epilog=f'Example:\n  {example}\n\n{verb.units}', allow_abbrev=False,
+    return dict(description=textwrap.fill(verb.help, 80), epilog=f'Example:\n  {example}\n\n{textwrap.fill(verb.units, 80)}', allow_abbrev=False,
                 formatter_class=argparse.RawDescriptionHelpFormatter)
 
 def _fill(parser: Parser, verb: Verb) -> Parser:

@@ -4,8 +4,11 @@
 
 # %% auto #0
 __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line', 'Peak', 'PhaseRow', 'Estimate', 'Quote',
-           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'Environment', 'Measurement', 'to_dict', 'to_json',
-           'refusal', 'write_new', 'write_new_folder', 'data_path']
+           'Package', 'Rejection', 'NearMiss', 'Variant', 'Choice', 'CampaignRun', 'Slot', 'CampaignPackage',
+           'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
+           'Compared', 'Comparison', 'Calibration', 'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'BookEvent',
+           'LedgerEntry', 'PaymentIntent', 'Order', 'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks',
+           'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, secrets, shutil
@@ -205,6 +208,63 @@ class Choice(Document):
     tariff: dict[str, Any] # file name, snapshot date, sha256
     notes: tuple[str, ...] = ()
 
+# %% ../nbs/01_documents.ipynb #6cd36e7c
+@dataclass(frozen=True, kw_only=True)
+class CampaignRun:
+    "One run of a campaign, on one card"
+    name: str # unique within the campaign
+    seconds: int # expected, on one card of the campaign's model
+    basis: Literal['measured', 'stated'] # a measured small case, or a statement
+    optional: bool # whether the question can be answered without it
+    stop: str | None = None # its own stop criterion, where it has one
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    "What a card does from one moment to another"
+    kind: Literal['setup', 'first', 'required', 'optional', 'checks', 'export']
+    name: str # of the run, or the kind
+    card: int | None # index; None where all cards wait for it
+    start_seconds: int # from the begin of the package
+    end_seconds: int # from the begin of the package
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignPackage:
+    "A package that a campaign was laid out for"
+    gpu: str # key of the model in the tariff
+    name: str # its name there
+    duration_days: int # 3, 7 or 30
+    lots: int # 1 to 10
+    cards: int # that work in parallel
+    total_usd_cents: int # lots x lot price
+    window_seconds: int # left for runs on each card, after setup, first case, checks, export and the share kept free
+    runs_end_seconds: int # until the last run ends, as they are placed; beyond the window where it does not hold them
+    bound_seconds: int # that no order of the runs can beat
+
+# %% ../nbs/01_documents.ipynb #d83d95bf
+@dataclass(frozen=True, kw_only=True)
+class Campaign(Document):
+    "Runs laid out over the cards and days of the cheapest package that holds them"
+    KIND = 'campaign'
+    SCHEMA_VERSION = 1
+    question: str # to be answered
+    gpu: str # model whose times are expected
+    ready: dict[str, bool] # what must be there before the clock starts
+    stop: tuple[str, ...] # criteria for the whole campaign
+    first: CampaignRun # the small complete case
+    runs: tuple[CampaignRun, ...] # required ones, then optional ones
+    setup_seconds: int # before anything runs
+    checks_seconds: int # after the runs
+    export_seconds: int # last of all
+    keep_free_percent: str # share of the package kept free, decimal
+    package: CampaignPackage | None # the cheapest that holds every required run
+    slots: tuple[Slot, ...] # in that package, or in the largest one where none holds them
+    not_placed: tuple[str, ...] # runs without a slot
+    with_optional: CampaignPackage | None # the cheapest that holds the optional runs too
+    optional_adds_usd_cents: int | None # what that costs more
+    undecided: tuple[CampaignPackage, ...] # cheaper ones that the bound does not exclude
+    tariff: dict[str, Any] # file name, snapshot date, sha256
+    notes: tuple[str, ...] = ()
+
 # %% ../nbs/01_documents.ipynb #b0fa137d
 @dataclass(frozen=True, kw_only=True)
 class Environment(Document):
@@ -339,6 +399,249 @@ def write_new_folder(path: str | Path, # a name that is not taken
     finally:
         if temporary != path: shutil.rmtree(temporary, ignore_errors=True)
     return path
+
+# %% ../nbs/01_documents.ipynb #f17d0f27
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    "One figure, estimated and measured"
+    name: str # a figure of the peak, a phase, or a line
+    figure: Literal['allocated', 'reserved', 'process']
+    estimated_bytes: int | None
+    measured_bytes: int | None
+    error_bytes: int | None # estimated - measured
+    error_percent: float | None # of the measured
+    reason: str | None = None # why an error cannot be told
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Document):
+    "An estimate held against a measurement made after it"
+    KIND = 'comparison'
+    SCHEMA_VERSION = 1
+    estimate: dict[str, Any] # file name, sha256, created_at, model and configuration
+    measurement: dict[str, Any] # file name, sha256, run_id, created_at, status, device and configuration
+    peak: tuple[Compared, ...] # allocated, reserved, process
+    phases: tuple[Compared, ...] # where both know them
+    lines: tuple[Compared, ...] # parts that both know
+    bound_bytes: int | None # the estimate's upper bound of the process figure
+    bound_held: bool | None # whether the measured process figure stayed within it
+    agreed: dict[str, Any] # settings that both state, and alike
+    stated_once: dict[str, Any] # settings that only one of them states
+    explanation: str # which line most likely explains the gap
+    notes: tuple[str, ...] = ()
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(Document):
+    "How estimates stood against measurements, over many pairs"
+    KIND = 'calibration'
+    SCHEMA_VERSION = 1
+    pairs: tuple[dict[str, Any], ...] # estimate, measurement, gpu, family, error of each figure, whether the bound held
+    groups: tuple[dict[str, Any], ...] # all, each GPU, each family: pairs, median and largest error, coverage of the bound
+    refused: tuple[dict[str, Any], ...] = () # pairs that could not be compared, and why
+
+# %% ../nbs/01_documents.ipynb #47ceb58f
+@dataclass(frozen=True, kw_only=True)
+class Question(Document):
+    "What is asked and expected, before any result is there"
+    KIND = 'question'
+    SCHEMA_VERSION = 1
+    question: str
+    hypothesis: str
+    quantity: str # the figure that decides, such as 'elapsed_seconds of warm_forward'
+    direction: Literal['lower', 'higher', 'same'] # which way it is expected to go
+    size: str # by how much, such as '10 %'
+    threshold: str # what counts as support
+    variable: str # the one setting that is changed, such as 'configuration.dtype'
+    values: tuple[str, ...] # its values, the reference first
+    fixed: dict[str, Any] # what stays the same: model, data, versions, lengths
+    rule: str # how it is measured: warm-up, repetitions, order of the runs
+    stop_rule: str # when no further run is made
+    budget_usd_cents: int | None # what it may cost
+    data_seen: bool = False # whether results were seen before this was written
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #3d1c867e
+@dataclass(frozen=True, kw_only=True)
+class Protocol(Document):
+    "What a useful result is, before any is counted"
+    KIND = 'protocol'
+    SCHEMA_VERSION = 1
+    unit: str # one useful result, in words
+    corpus: str # what it is made from, in words
+    corpus_sha256: str # of the file that lists or holds it
+    corpus_units: int # distinct units in it
+    metric: str # what the judge gives each result
+    threshold: str # accepted from here on, a decimal number
+    higher_is_better: bool # whether accepted means at least the threshold, or at most
+    judge: str # who or what gives the metric, with its version
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #38833135
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    "Runs that share every setting"
+    label: str # the value of the variable, or the whole configuration's letter
+    run_ids: tuple[str, ...] # in the order in which they were made
+    statuses: dict[str, int] # how they ended
+    quality: dict[str, float] # what the work itself returned, medians; empty where nothing was returned
+    flags: tuple[str, ...] = () # what a reader of its figures must know
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    "One figure of one side, and its ratio to the reference"
+    name: str # 'first_seconds', 'steady_seconds', 'peak_allocated_bytes' and their like
+    label: str # of the side
+    unit: Literal['run', 'repetition'] # what was counted as one value
+    n: int # values
+    median: float | None # of the values
+    ratio: float | None = None # to the reference; None for the reference itself
+    low: float | None = None # lower end of the interval of the ratio
+    high: float | None = None # upper end
+    verdict: Literal['faster', 'slower', 'less', 'more', 'same', 'ambiguous', 'too few repetitions'] | None = None
+    reason: str | None = None # why there is no ratio or no verdict
+
+# %% ../nbs/01_documents.ipynb #95f06ad9
+@dataclass(frozen=True, kw_only=True)
+class Contrast(Document):
+    "Runs held against one another"
+    KIND = 'contrast'
+    SCHEMA_VERSION = 1
+    variable: str | None # as it was declared
+    single_cause: bool # whether nothing else differs
+    changed: dict[str, list[Any]] # every setting that differs, one value a side
+    confidence: float # of each interval
+    same_within: float # a ratio whose whole interval is this close to 1 counts as the same
+    interleaved: bool # whether the sides took turns
+    sides: tuple[Side, ...] # the reference first
+    figures: tuple[Figure, ...]
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #64d1a457
+@dataclass(frozen=True, kw_only=True)
+class BookEvent:
+    "Something that happened, once"
+    at: str # UTC
+    actor: Literal['renter', 'service', 'clock'] # who did it; the service's acts are as told by the renter
+    kind: str # such as 'reported'
+    subject: str # the OR-, TU- or IN- that it is about
+    details: dict[str, Any] = field(default_factory=dict) # what was said
+    seq: int | None = None # place in the books, from 1; None for the clock's, which nobody writes down
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerEntry:
+    "An amount that moved from one account to another"
+    id: int # from 1
+    event: int # the event that caused it
+    at: str # UTC
+    reference: str # the OR- or TU- that it belongs to
+    debit: str # account that receives
+    credit: str # account that gives
+    usd_cents: int # above 0
+
+# %% ../nbs/01_documents.ipynb #63de58d7
+@dataclass(frozen=True, kw_only=True)
+class PaymentIntent:
+    "What the service showed for one payment, and what became of it"
+    id: str # IN-
+    reference: str # the OR- or TU- that it pays
+    asset: str # such as 'USDT'
+    network: str # such as 'tron'
+    usd_cents: int # what it pays, US cents
+    rate: str # USD for one coin, as shown
+    address: str # the recipient, as shown
+    shown_at: str # UTC
+    expires_at: str # UTC; expired from this moment on
+    computed_units: str # smallest units: the USD at the rate, rounded up
+    amount_units: str # smallest units that are to be sent
+    amount: str # the same in coins
+    amount_from: Literal['service', 'computed'] # whose amount it is
+    state: Literal['open', 'expired', 'superseded', 'reported', 'confirmed', 'rejected']
+    payable: bool # whether something may still be sent: it is open, and what it pays is not paid otherwise
+    exceptions: tuple[Literal['late', 'partial', 'over'], ...] = () # of the payment, where one is confirmed
+    reported_at: str | None = None # UTC
+    sent_at: str | None = None # UTC; when the transfer was made, by the renter's word
+    received_units: str | None = None # smallest units that the service confirmed
+    effect: str | None = None # what the payment did
+    surplus_units: str | None = None # smallest units that were received and count for nothing
+    surplus: str | None = None # the same in coins
+    actions: tuple[Literal['report', 'confirm', 'reject'], ...] = () # its buttons
+    notes: tuple[str, ...] = () # about its address and amount
+
+# %% ../nbs/01_documents.ipynb #02ac874a
+@dataclass(frozen=True, kw_only=True)
+class Order(Document):
+    "A rental in the renter's own books, at one moment"
+    KIND = 'order'
+    SCHEMA_VERSION = 1
+    id: str # OR-
+    quote: Quote # what it was made from
+    environment: Literal['ubuntu', 'pytorch', 'blender', 'other']
+    environment_text: str # wishes in words
+    total_usd_cents: int # fixed when it was made
+    tariff_sha256: str # of the tariff that the total comes from
+    settlement: Literal['unpaid', 'reported', 'paid']
+    paid_by: str | None # the IN- that settled it, or 'balance'
+    delivery: Literal['ordered', 'preparing', 'ready', 'ended']
+    intents: tuple[PaymentIntent, ...] # oldest first
+    events: tuple[BookEvent, ...] # history, the clock's events among them
+    balance_usd_cents: int # of the renter, at this moment
+    renter: dict[str, str] | None = None # first_name, last_name, email
+    notes: tuple[str, ...] = ()
+
+@dataclass(frozen=True, kw_only=True)
+class TopUp(Document):
+    "A top-up of the balance in the renter's own books, at one moment"
+    KIND = 'topup'
+    SCHEMA_VERSION = 1
+    id: str # TU-
+    usd_cents: int # what was asked for
+    state: Literal['recorded', 'reported', 'credited']
+    credited_usd_cents: int | None # what the service credited
+    intents: tuple[PaymentIntent, ...] # oldest first
+    events: tuple[BookEvent, ...] # history, the clock's events among them
+    balance_usd_cents: int # of the renter, at this moment
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #86df6c23
+@dataclass(frozen=True, kw_only=True)
+class OrderRow:
+    "An order as it was recorded"
+    id: str # OR-
+    quote: Quote
+    environment: str
+    environment_text: str
+
+@dataclass(frozen=True, kw_only=True)
+class TopUpRow:
+    "A top-up as it was recorded"
+    id: str # TU-
+    usd_cents: int
+
+@dataclass(frozen=True, kw_only=True)
+class IntentRow:
+    "An intent as it was recorded"
+    id: str # IN-
+    reference: str # OR- or TU-
+    asset: str
+    network: str
+    rate: str
+    address: str
+    expires_at: str
+    computed_units: str
+    amount_units: str
+    amount_from: Literal['service', 'computed']
+
+@dataclass(frozen=True, kw_only=True)
+class OrderBooks(Document):
+    "Everything in the renter's books except access to rented machines"
+    KIND = 'order_books'
+    SCHEMA_VERSION = 1
+    profile: dict[str, str] | None # first_name, last_name, email
+    orders: tuple[OrderRow, ...]
+    topups: tuple[TopUpRow, ...]
+    intents: tuple[IntentRow, ...]
+    events: tuple[BookEvent, ...]
+    entries: tuple[LedgerEntry, ...]
+    balance_usd_cents: int
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75
 def data_path(*parts: str, # such as 'schemas', 'estimate.schema.json'

@@ -17,16 +17,16 @@ from ..commands import Verb, add_output_arguments, columns, emit, strong
 from ..documents import Environment, new, to_dict
 from ..units import both
 
-# %% ../../nbs/measure/01_environment.ipynb #86ab720a
+# %% ../../nbs/measure/01_environment.ipynb #cf44edb2
 class NotKnown(Exception):
     "A question that has no answer on this machine; its text is the reason"
 
 _PATHS = re.compile(r'(?:[A-Za-z]:\\|~?/)[^\s\'":;,()]*')
 
 def without_paths(text: str, # any text
-                 ) -> str: # the same on one line, paths replaced, at most 300 characters
+                 ) -> str: # the same on one line, paths replaced, at most 1000 characters
     "Text that names no folder of this machine"
-    return _PATHS.sub('<path>', ' '.join(text.split()))[:300]
+    return _PATHS.sub('<path>', ' '.join(text.split()))[:1000]
 
 def cause(error: BaseException, # what was raised
          ) -> str: # one line

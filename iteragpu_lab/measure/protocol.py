@@ -5,14 +5,15 @@
 # %% auto #0
 __all__ = ['DTYPES', 'HIDDEN_FACTOR', 'SEED', 'SLOWDOWNS', 'IDLE', 'LOW_CLOCK', 'SHORTEST_ENERGY_WINDOW_SECONDS', 'NO_PASSES',
            'PARTIAL', 'TOO_FEW', 'SLOW_START', 'SMALLEST_DRIFT', 'CHANCE', 'IDLE_BYTES', 'FIRST_PASSES', 'WARM_PASSES',
-           'NOTES', 'EXIT_CODES', 'MEASURE', 'NetworkSettings', 'DeviceProbe', 'EventPair', 'join_nvml', 'driver_state',
-           'energy_millijoules', 'slowdowns', 'driver_entry', 'Phase', 'row_without_passes', 'measure_phase',
-           'numbers_in', 'build_network', 'repeated', 'in_effect', 'network_phases', 'forward_phases',
-           'requested_bytes', 'largest_free_block', 'memory_explanation', 'status_of', 'failure_of', 'forget_frames',
-           'run_phases', 'partial_path', 'refuse_taken', 'PartialFile', 'spread_of', 'slow_first', 'trend_chance',
-           'drifting', 'steadiness', 'process_bytes_of', 'memory_flags', 'summary_of', 'synthetic_model', 'run_header',
-           'measurement_from', 'signals_handled', 'open_device', 'measure_phases', 'measure_network', 'recover',
-           'measurement_text', 'add_network_arguments', 'network_settings', 'show_measurement', 'measure_verb']
+           'NOTES', 'DIED', 'EXIT_CODES', 'MEASURE', 'NetworkSettings', 'DeviceProbe', 'EventPair', 'join_nvml',
+           'driver_state', 'energy_millijoules', 'slowdowns', 'driver_entry', 'Phase', 'row_without_passes',
+           'measure_phase', 'numbers_in', 'build_network', 'repeated', 'in_effect', 'network_phases', 'forward_phases',
+           'requested_bytes', 'largest_free_block', 'memory_explanation', 'BoundHit', 'status_of', 'failure_of',
+           'forget_frames', 'run_phases', 'partial_path', 'refuse_taken', 'PartialFile', 'spread_of', 'slow_first',
+           'trend_chance', 'drifting', 'steadiness', 'process_bytes_of', 'memory_flags', 'summary_of',
+           'synthetic_model', 'run_header', 'measurement_from', 'not_in_effect', 'signals_handled', 'open_device',
+           'measure_phases', 'measure_network', 'recover', 'measurement_text', 'add_network_arguments',
+           'network_settings', 'show_measurement', 'measure_verb']
 
 # %% ../../nbs/measure/02_protocol.ipynb #81a29d6a
 import argparse, contextlib, gc, json, os, re, signal, statistics, sys, threading, time, traceback, uuid
@@ -53,7 +54,7 @@ class NetworkSettings:
         "Parameters of the network"
         return 2 * self.width * self.hidden_width + self.hidden_width + self.width
 
-# %% ../../nbs/measure/02_protocol.ipynb #ecfb070b
+# %% ../../nbs/measure/02_protocol.ipynb #b0f3effc
 class DeviceProbe:
     "Reads one device, by name"
     def __init__(self, torch: Any, # the module
@@ -61,6 +62,7 @@ class DeviceProbe:
                 ) -> None:
         self.torch, self.cuda, self.device = torch, torch.cuda, torch.device('cuda', index)
         self.nvml, self.handle, self.no_nvml = None, None, 'NVML was not asked'
+        self.limit_bytes = None # a declared bound of the reserved figure, where the allocator was given one
 
     def _moved(self) -> int:
         self.cuda.init()
@@ -118,7 +120,7 @@ class EventPair:
         if not elapsed > 0: raise NotKnown('the events are closer than their resolution of about 0.5 microseconds')
         return elapsed
 
-# %% ../../nbs/measure/02_protocol.ipynb #153057e7
+# %% ../../nbs/measure/02_protocol.ipynb #27304897
 SLOWDOWNS = {0x4: 'power cap', 0x8: 'hardware slowdown', 0x20: 'software thermal slowdown', 0x40: 'hardware thermal slowdown', 0x80: 'power brake'}
 IDLE, LOW_CLOCK = 0x1, 0.75 # bit of an idle card; fraction of the highest clock below which a working card counts as slowed
 SHORTEST_ENERGY_WINDOW_SECONDS = 0.05
@@ -126,6 +128,11 @@ SHORTEST_ENERGY_WINDOW_SECONDS = 0.05
 def _clock_event_reasons(nvml: Any, handle: Any) -> int:
     ask = getattr(nvml, 'nvmlDeviceGetCurrentClocksEventReasons', None) or nvml.nvmlDeviceGetCurrentClocksThrottleReasons
     return ask(handle)
+
+def _processes_on_card(nvml: Any, handle: Any) -> int:
+    n = len(nvml.nvmlDeviceGetComputeRunningProcesses(handle))
+    if not n: raise NotKnown('the driver lists no process, although this one is on the card')
+    return n
 
 def join_nvml(probe: DeviceProbe, # gets NVML's handle of its card, or the reason why not
               gpu_uuid: str | None, # as the runtime names it
@@ -148,7 +155,7 @@ def driver_state(probe: DeviceProbe, # of the card
     return answers(f'driver.{moment}', dict(
         sm_clock_mhz=lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_SM), max_sm_clock_mhz=lambda: n.nvmlDeviceGetMaxClockInfo(h, n.NVML_CLOCK_SM),
         temperature_celsius=lambda: n.nvmlDeviceGetTemperature(h, n.NVML_TEMPERATURE_GPU), event_reasons=lambda: _clock_event_reasons(n, h),
-        energy_counter_millijoules=lambda: n.nvmlDeviceGetTotalEnergyConsumption(h)), reasons)
+        processes=lambda: _processes_on_card(n, h), energy_counter_millijoules=lambda: n.nvmlDeviceGetTotalEnergyConsumption(h)), reasons)
 
 # %% ../../nbs/measure/02_protocol.ipynb #3ed97648
 def energy_millijoules(start: int | None, # counter before
@@ -333,13 +340,22 @@ def memory_explanation(memory: Mapping[str, int | None], # figures of a failure
     if others_bytes and asked <= free + (idle or 0) + others_bytes: return 'neighbours: with what other processes held before this one began, it would have been enough'
     return 'this process had filled the device; the request did not fit beside what it held'
 
-# %% ../../nbs/measure/02_protocol.ipynb #8f926965
-def status_of(torch: Any, # the module
+# %% ../../nbs/measure/02_protocol.ipynb #b963f5cc
+class BoundHit(BaseException):
+    "A declared bound stopped the run"
+
+def status_of(probe: DeviceProbe, # of the device
               error: BaseException, # what ended the run
              ) -> str: # a status of a measurement
     "Which status an error gives a run"
-    if isinstance(error, getattr(torch, 'OutOfMemoryError', None) or torch.cuda.OutOfMemoryError): return 'out_of_memory'
+    if isinstance(error, BoundHit): return 'bound_hit'
+    if isinstance(error, getattr(probe.torch, 'OutOfMemoryError', None) or probe.cuda.OutOfMemoryError):
+        return 'bound_hit' if probe.limit_bytes is not None and _limit_stopped(probe, str(error)) else 'out_of_memory'
     return 'cancelled' if isinstance(error, KeyboardInterrupt) else 'failed'
+
+def _limit_stopped(probe: DeviceProbe, text: str) -> bool:
+    asked, reserved = requested_bytes(text), answer('reserved', lambda: probe.cuda.memory_reserved(probe.device), {})
+    return asked is None or reserved is None or reserved + asked > probe.limit_bytes
 
 def failure_of(probe: DeviceProbe, # of the device
                phase: Phase | None, # that was running
@@ -353,11 +369,11 @@ def failure_of(probe: DeviceProbe, # of the device
         requested_bytes=lambda: requested_bytes(str(error)), allocated_bytes=lambda: c.memory_allocated(d), reserved_bytes=lambda: c.memory_reserved(d),
         device_free_bytes=lambda: c.mem_get_info(d)[0], device_total_bytes=lambda: c.mem_get_info(d)[1], largest_free_block_bytes=lambda: largest_free_block(probe),
         allocation_retries=lambda: c.memory_stats(d)['num_alloc_retries']), reasons)
-    explained = memory_explanation(memory, others_bytes) if status == 'out_of_memory' else None
+    explained = memory_explanation(memory, others_bytes) if memory['requested_bytes'] else None
     return dict(phase=phase and phase.name, repetition=phase and phase.repetition, error_type=type(error).__name__, error=cause(error), **memory,
                 others_bytes_at_start=others_bytes, explanation=explained, reasons={k.removeprefix('failure.'): v for k, v in reasons.items()})
 
-# %% ../../nbs/measure/02_protocol.ipynb #366bda7b
+# %% ../../nbs/measure/02_protocol.ipynb #dd680572
 def forget_frames(error: BaseException | None, # and what it was raised from
                  ) -> None:
     "Free what an error's traceback holds"
@@ -382,7 +398,7 @@ def run_phases(probe: DeviceProbe, # of the device
         return 'done', None
     except Refused: raise
     except BaseException as e: # exit() and Ctrl-C end a run as errors do, and its rows are kept all the same
-        status = status_of(probe.torch, e)
+        status = status_of(probe, e)
         failure = failure_of(probe, phase, e, status, others_bytes)
         forget_frames(e)
     finally: getattr(phases, 'close', lambda: None)()
@@ -507,7 +523,7 @@ def steadiness(values: Sequence[float], # seconds, in the order they were measur
     steady = False if k or drift else None if drift is None else relative <= 0.25
     return dict(steady=steady, first_slow=k, drift=drift, relative_iqr=relative, flags=flags)
 
-# %% ../../nbs/measure/02_protocol.ipynb #3bdf4020
+# %% ../../nbs/measure/02_protocol.ipynb #218be152
 IDLE_BYTES = 16 * 2**20
 
 def process_bytes_of(rows: Sequence[PhaseRow], # measured
@@ -516,6 +532,8 @@ def process_bytes_of(rows: Sequence[PhaseRow], # measured
     "What the device showed in use by this process, at most, at the end of a phase"
     if others_bytes is None: raise NotKnown('it is not known whether other processes were on the device')
     if others_bytes > IDLE_BYTES: raise NotKnown(f'other processes held {others_bytes:,} B of the device before this one began')
+    seen = max((o.driver[m].get('processes') or 0 for o in rows if o.driver for m in ('start', 'end')), default=0)
+    if seen > 1: raise NotKnown(f'{seen} processes were on the device at once')
     used = [o.device_total_bytes - o.end_device_free_bytes for o in rows if o.end_device_free_bytes is not None]
     if not used: raise NotKnown('the device did not say how much was free')
     return max(used)
@@ -592,7 +610,7 @@ def run_header(environment: dict[str, Any], # of the machine
                      matmul_fp32_precision=environment['numerics'].get('matmul_fp32_precision'), used_by_others_bytes=others_bytes)
     return dict(run_id=uuid.uuid4().hex, started_at=utc_now(), environment=environment, configuration=configuration, effective=effective, **work)
 
-# %% ../../nbs/measure/02_protocol.ipynb #fb22647e
+# %% ../../nbs/measure/02_protocol.ipynb #5fdd2600
 def measurement_from(header: Mapping[str, Any], # of the run
                      rows: Sequence[PhaseRow], # measured, in order
                      status: str, # how it ended
@@ -606,8 +624,28 @@ def measurement_from(header: Mapping[str, Any], # of the run
     if effective['used_by_others_bytes'] is None: reasons['effective.used_by_others_bytes'] = 'neither NVML nor nvidia-smi said what was in use before the run'
     if finished_at is None: reasons['finished_at'] = 'the run left no word of its end'
     summary = summary_of(rows, repeats, effective['used_by_others_bytes'], retries, effective['allocator_backend'])
+    summary['flags'] += not_in_effect(h['configuration'], effective, h['environment'].get('variables', {}))
     return new(Measurement, at=h.pop('started_at'), status=status, failure=failure, finished_at=finished_at, phases=tuple(rows), summary=summary,
                notes=NOTES, reasons=reasons, **h)
+
+# %% ../../nbs/measure/02_protocol.ipynb #2b98d8de
+_ALLOCATOR_VARIABLES = ('PYTORCH_ALLOC_CONF', 'PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF')
+
+def _asked_of_allocator(variables: Mapping[str, str | None]) -> dict[str, str]:
+    texts = [variables[o] for o in _ALLOCATOR_VARIABLES if variables.get(o)]
+    return dict(o.strip().split(':', 1) for text in texts for o in text.split(',') if ':' in o)
+
+def not_in_effect(configuration: Mapping[str, Any], # as asked
+                  effective: Mapping[str, Any], # as it turned out
+                  variables: Mapping[str, str | None], # of the environment, as recorded
+                 ) -> list[str]: # sentences; empty where nothing differs as far as it is known
+    "Settings that were asked for and are not in effect"
+    asked, settings = _asked_of_allocator(variables), effective.get('allocator_settings') or {}
+    pairs = [('dtype', [configuration.get('dtype')], effective.get('weights_dtype')), ('device', [configuration.get('device')], effective.get('weights_device')),
+             ('allocator', asked.get('backend'), effective.get('allocator_backend') if 'backend' in asked else None)]
+    pairs += [(k, v.lower(), str(settings[k]).lower()) for k, v in asked.items() if k in settings]
+    return [f'{name}: {a if isinstance(a, str) else ", ".join(a)} was asked for, {e if isinstance(e, str) else ", ".join(e)} is in effect'
+            for name, a, e in pairs if a not in (None, [None]) and e and a != e]
 
 # %% ../../nbs/measure/02_protocol.ipynb #e1686cef
 def _interrupt(signum: int, frame: Any) -> None: raise KeyboardInterrupt
@@ -627,7 +665,7 @@ def signals_handled(action: Any) -> Iterator[None]: # what to do; signals that w
     finally:
         for number, handler in old.items(): signal.signal(number, handler)
 
-# %% ../../nbs/measure/02_protocol.ipynb #7e8eee7c
+# %% ../../nbs/measure/02_protocol.ipynb #3f42adcd
 def open_device(device: str, # 'cuda:N'
                ) -> tuple[Any, DeviceProbe, int | None]: # torch, the proven device, what others held on it
     "Load PyTorch and prove the device, or refuse in one sentence"
@@ -645,14 +683,19 @@ def measure_phases(probe: DeviceProbe, # proven
                    phases: Iterator[Phase], # in order
                    header: dict[str, Any], # of the run
                    output: str | Path, # a name that is not taken
+                   tell: Callable[..., None] = lambda **record: None, # hears what the partial file gets
                   ) -> Measurement: # as it was written
     "Measure, keep every row as it comes, and write the result whatever ends the run"
     with signals_handled(_interrupt):
         partial, rows = PartialFile(output, header), []
-        def started(phase): partial.write(started=dict(phase=phase.name, repetition=phase.repetition, at=utc_now()))
+        tell(header=header)
+        def keep(**record):
+            partial.write(**record)
+            tell(**record)
+        def started(phase): keep(started=dict(phase=phase.name, repetition=phase.repetition, at=utc_now()))
         def finished(row):
             rows.append(row)
-            partial.write(row=to_dict(row))
+            keep(row=to_dict(row))
         status, failure = run_phases(probe, phases, started, finished, header['effective']['used_by_others_bytes'])
         with signals_handled(signal.SIG_IGN):
             retries = answer('retries', lambda: probe.cuda.memory_stats(probe.device)['num_alloc_retries'], {})
@@ -660,10 +703,12 @@ def measure_phases(probe: DeviceProbe, # proven
             partial.finish(measurement)
     return measurement
 
-# %% ../../nbs/measure/02_protocol.ipynb #1aa40766
+# %% ../../nbs/measure/02_protocol.ipynb #15153b3b
 def measure_network(settings: NetworkSettings, # what to measure
                     output: str | Path, # a name that is not taken
                     variables: Sequence[str] = VARIABLES, # environment variables to record; () for none
+                    wrap: Callable[..., Iterator[Phase]] = lambda probe, phases: phases, # may set bounds around the phases
+                    tell: Callable[..., None] = lambda **record: None, # hears what the partial file gets
                    ) -> Measurement: # as it was written; Refused where nothing can be measured
     "Measure the synthetic network on a GPU"
     refuse_taken(output)
@@ -671,9 +716,9 @@ def measure_network(settings: NetworkSettings, # what to measure
     environment = to_dict(record_environment(settings.device, variables))
     asked = {k: getattr(settings, k) for k in settings.__dataclass_fields__}
     header = run_header(environment, asked, others, synthetic_model=synthetic_model(settings))
-    return measure_phases(probe, network_phases(torch, settings, header['effective']), header, output)
+    return measure_phases(probe, wrap(probe, network_phases(torch, settings, header['effective'])), header, output, tell)
 
-# %% ../../nbs/measure/02_protocol.ipynb #68f65e43
+# %% ../../nbs/measure/02_protocol.ipynb #f1ee1b64
 def _partial_records(path: Path) -> list[dict[str, Any]]:
     lines = path.read_text(encoding='utf-8').split('\n')
     records = []
@@ -684,15 +729,18 @@ def _partial_records(path: Path) -> list[dict[str, Any]]:
         raise Refused(f'{path} holds no run: its first line has no header; nothing can be recovered')
     return records
 
-def _left_off(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+DIED = 'the process ended without a word: it was killed, or the machine stopped'
+
+def _left_off(records: Sequence[dict[str, Any]], error: str) -> dict[str, Any]:
     "The failure of a run that could not write its own"
     last = records[-1].get('started')
     return dict(phase=last and last['phase'], repetition=last and last['repetition'], error_type=None, explanation=None,
-                error='the process ended without a word: it was killed, or the machine stopped',
-                reasons=dict(error_type='no error was seen') if last else dict(phase='it ended between phases', error_type='no error was seen'))
+                error=error, reasons=dict(error_type='no error was seen') if last else dict(phase='it ended between phases', error_type='no error was seen'))
 
 def recover(partial: str | Path, # FILE.partial of a killed run
             output: str | Path | None = None, # a name that is not taken; FILE if absent
+            status: str = 'incomplete', # what the run is called if it left no word of its end
+            error: str = DIED, # what is known of its end
            ) -> Measurement: # as it was written
     "Make a document of what a killed run left"
     path = Path(partial)
@@ -703,19 +751,19 @@ def recover(partial: str | Path, # FILE.partial of a killed run
     except OSError as e: raise Refused(f'{path} cannot be read: {e.strerror}; name the file that a killed run left') from e
     try:
         _lock(fd, path)
-        measurement = _recovered(path)
+        measurement = _recovered(path, status, error)
         write_new(output, to_json(measurement))
         path.unlink()
     finally: os.close(fd)
     return measurement
 
-def _recovered(path: Path) -> Measurement:
+def _recovered(path: Path, status: str, error: str) -> Measurement:
     try:
         records = _partial_records(path)
         rows = [PhaseRow(**o['row']) for o in records if 'row' in o]
         ended = next((o['ended'] for o in records if 'ended' in o), None)
         if ended: return measurement_from(records[0]['header'], rows, ended['status'], ended['failure'], ended['finished_at'])
-        return measurement_from(records[0]['header'], rows, 'incomplete', _left_off(records), None)
+        return measurement_from(records[0]['header'], rows, status, _left_off(records, error), None)
     except (KeyError, TypeError, UnicodeDecodeError) as e: raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
 
 # %% ../../nbs/measure/02_protocol.ipynb #09239030

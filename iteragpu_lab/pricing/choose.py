@@ -5,16 +5,17 @@
 # %% auto #0
 __all__ = ['STRATEGIES', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Question', 'check_question', 'fullest', 'card_need', 'Card',
            'known_cards', 'lots_needed', 'reject', 'step_bound', 'order', 'make_package', 'sort_out', 'fitted_question',
-           'choose', 'packages_text', 'need_text', 'rejected_text', 'readings_text', 'choice_text']
+           'choose', 'packages_text', 'need_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text',
+           'choice_text']
 
-# %% ../../nbs/pricing/03_choose.ipynb #cd48de58
+# %% ../../nbs/pricing/03_choose.ipynb #3e4757cc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 from ..commands import columns, paragraph, strong
-from ..documents import Choice, Environment, Estimate, Package, Peak, Refused, Rejection, new
+from ..documents import Choice, Environment, Estimate, NearMiss, Package, Peak, Refused, Rejection, Variant, new
 from ..gpus import Gpu, Usable, bytes_per_second, find_gpu, operations_per_second
 from .quote import SNAPSHOT_NOTE, rounded
 from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff
@@ -249,7 +250,7 @@ def _chosen_text(o: Package) -> list[str]:
     if o.step_seconds_at_least: lines.append(paragraph(f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}; real steps take longer.'))
     return lines
 
-# %% ../../nbs/pricing/03_choose.ipynb #1228b953
+# %% ../../nbs/pricing/03_choose.ipynb #d777e9fe
 def rejected_text(rejected: Sequence[Rejection], # in the tariff's order
                  ) -> list[str]: # lines
     "Rejected models for a reader"
@@ -263,10 +264,25 @@ def readings_text(packages: Sequence[Package], # any
     models = {}
     for o in packages: models.setdefault(o.usable_read_by, {})[o.gpu] = None
     usual = max(models, key=lambda by: len(models[by]))
-    rest = ''.join(f'; by the {by} for {", ".join(keys)}' for by, keys in models.items() if by != usual)
-    return f'What a card has is the smallest reading known: by the {usual}{" for the others" if rest else ""}{rest}.'
+    rest = ''.join(f'by the {by} for {", ".join(keys)}; ' for by, keys in models.items() if by != usual)
+    return f'What a card has is the smallest reading known: {rest}by the {usual}{" for the others" if rest else ""}.'
 
-# %% ../../nbs/pricing/03_choose.ipynb #8a59dffd
+# %% ../../nbs/pricing/03_choose.ipynb #81bac4b1
+def near_text(misses: Sequence[NearMiss], # cheapest first
+             ) -> str: # a table
+    "Near misses for a reader"
+    rows = [(o.gpu, o.change, gib(o.needed_bytes, 2), gib(o.usable_bytes, 2), _money(o.total_usd_cents)) for o in misses]
+    return columns([('model', 'with this change', 'needs', 'a card has', 'total USD'), *rows], 'llrrr')
+
+def variants_text(variants: Sequence[Variant], # in the order asked
+                 ) -> str: # a table, and a sentence for each that has no package
+    "Precision variants for a reader"
+    rows = [(o.name, gib(o.needed_bytes, 2) if o.needed_bytes else 'unknown', *((o.package.gpu, str(o.package.duration_days), _money(o.package.total_usd_cents)) if o.package else ('none', '', '')))
+            for o in variants]
+    table = columns([('variant', 'each card needs', 'cheapest', 'days', 'total USD'), *rows], 'lrlrr')
+    return '\n'.join([table, *(paragraph(f'{o.name}: {o.reason}') for o in variants if o.reason)])
+
+# %% ../../nbs/pricing/03_choose.ipynb #4b689a97
 def choice_text(choice: Choice, # any
                 most: int = 3, # further packages shown
                ) -> str: # lines for a terminal
@@ -279,5 +295,7 @@ def choice_text(choice: Choice, # any
         if more := 1 + len(choice.others) - len(shown): out.append(f'and {more} more')
         out += ['', paragraph(readings_text((choice.chosen, *choice.others)))]
     if choice.rejected: out += ['', strong('Rejected, with the first test failed'), *rejected_text(choice.rejected)]
+    if choice.near_misses: out += ['', strong('Cheaper, if one thing changed'), near_text(choice.near_misses[:most + 5])]
+    if choice.variants: out += ['', strong('Precision variants'), variants_text(choice.variants)]
     where = f'Tariff {choice.tariff["file"]} of {choice.tariff["snapshot_date"] or "unknown date"}.'
     return '\n'.join([*out, '', *map(paragraph, (choice.rule, where, *choice.notes))])

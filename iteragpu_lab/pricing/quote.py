@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['SNAPSHOT_NOTE', 'EXAMPLE_TARIFF', 'PRICE', 'quote_model', 'quote_rate', 'unit_cost', 'rounded', 'make_quote',
            'unit_cost_text', 'quote_text', 'add_tariff_arguments', 'days_argument', 'tariff_of', 'add_price_arguments',
-           'run_price']
+           'quote_of', 'run_price']
 
 # %% ../../nbs/pricing/02_quote.ipynb #dc0ecade
 import argparse, re
@@ -38,7 +38,7 @@ def quote_rate(tariff: Tariff, # a snapshot
     if days not in DURATIONS: raise Refused(f'{days} days is no duration; accepted are 3, 7 and 30')
     return next(o for o in tariff.rates if (o.gpu, o.duration_days) == (key, days))
 
-# %% ../../nbs/pricing/02_quote.ipynb #a7ccfe68
+# %% ../../nbs/pricing/02_quote.ipynb #1394a35f
 def unit_cost(total_usd_cents: int, # of the whole package
               accepted_results: int, # distinct accepted results, at least 1
              ) -> Fraction: # cents for each
@@ -50,8 +50,9 @@ def rounded(cents: Fraction, # an exact amount
             places: int = 4, # decimals
            ) -> str: # such as '1979.0400'
     "Cents as a decimal string, rounded half to even"
-    whole, part = divmod(round(cents * 10**places), 10**places)
-    return f'{whole}.{part:0{places}d}'
+    n, rest = divmod(cents.numerator * 10**places, cents.denominator)
+    if 2 * rest > cents.denominator or 2 * rest == cents.denominator and n % 2: n += 1
+    return f'{n // 10**places}.{n % 10**places:0{places}d}'
 
 # %% ../../nbs/pricing/02_quote.ipynb #5b1349be
 SNAPSHOT_NOTE = 'A tariff is a snapshot: it proves neither stock nor a reservation.'
@@ -125,7 +126,7 @@ def tariff_of(args: argparse.Namespace, # with `tariff` and `tariff_columns`
     "The tariff that a command line names"
     return read_tariff(args.tariff or data_path(EXAMPLE_TARIFF), args.tariff_columns)
 
-# %% ../../nbs/pricing/02_quote.ipynb #bd4686e4
+# %% ../../nbs/pricing/02_quote.ipynb #90efb525
 def add_price_arguments(parser: argparse.ArgumentParser) -> None: # a verb's parser
     "Options of the price of a package"
     parser.add_argument('--gpu', required=True, metavar='KEY', help='model, as the tariff calls it')
@@ -135,10 +136,15 @@ def add_price_arguments(parser: argparse.ArgumentParser) -> None: # a verb's par
     add_tariff_arguments(parser)
     add_output_arguments(parser)
 
-def run_price(args: argparse.Namespace) -> int: # exit code
-    "Price what the command line asks for"
+def quote_of(args: argparse.Namespace, # of `add_price_arguments`
+            ) -> Quote: # the document
+    "The quote that a command line asks for"
     tariff = tariff_of(args)
-    quote = make_quote(tariff, quote_rate(tariff, args.gpu, args.days), args.lots, args.accepted_results)
+    return make_quote(tariff, quote_rate(tariff, args.gpu, args.days), args.lots, args.accepted_results)
+
+def run_price(args: argparse.Namespace) -> int: # exit code
+    "Print the quote that a command line asks for"
+    quote = quote_of(args)
     emit(args, quote, quote_text(quote))
     return 0
 

@@ -10,9 +10,9 @@ __all__ = ['ENERGIES', 'asked', 'strict', 'torch', 'test_phases_and_keys', 'test
            'test_system_clock_jumps', 'test_run_ids_differ', 'test_no_time_at_all', 'test_one_repetition',
            'test_numbers_that_are_none', 'test_slow_clock_ends_and_is_flagged', 'test_energy_is_null_with_reason',
            'test_energy_of_a_long_window', 'test_without_nvml', 'test_process_figure_needs_an_empty_card',
-           'test_allocator_backend_is_named', 'test_memory_outside_the_allocator', 'test_retries_mark_another_regime',
-           'Held', 'test_failure_frees_what_its_frames_hold', 'test_generator_that_fails',
-           'test_too_few_of_those_asked', 'test_device_that_no_longer_answers', 'rows_of',
+           'test_allocator_backend_is_named', 'test_a_setting_that_is_ignored', 'test_memory_outside_the_allocator',
+           'test_retries_mark_another_regime', 'Held', 'test_failure_frees_what_its_frames_hold',
+           'test_generator_that_fails', 'test_too_few_of_those_asked', 'test_device_that_no_longer_answers', 'rows_of',
            'test_first_repetitions_slow', 'test_slow_drift', 'test_summary_is_strict_and_ordered',
            'test_trend_by_enumeration']
 
@@ -175,7 +175,7 @@ def test_without_nvml(machine, tmp_path, monkeypatch):
     assert all(o.driver == {} and o.reasons['driver'] == 'nvidia-ml-py is not installed' for o in found.phases if o.passes != 0)
     assert found.summary['process_bytes'] is None and 'not known' in found.summary['reasons']['process_bytes']
 
-# %% ../../nbs/tests/test_measure.ipynb #a87c9881
+# %% ../../nbs/tests/test_measure.ipynb #128a82e0
 @pytest.mark.parametrize('held,known', [(0, True), (2 * 2**20, True), (5 * 2**30, False)])
 def test_process_figure_needs_an_empty_card(held, known, machine, tmp_path):
     machine(nvml=stand_in_nvml(lambda i, **form: SimpleNamespace(total=80 * 2**30, used=held, free=0, reserved=2**29)))
@@ -190,6 +190,11 @@ def test_allocator_backend_is_named(torch, tmp_path, monkeypatch):
     found = measure_network(asked(), tmp_path / 'a.json')
     assert found.effective['allocator_backend'] == 'cudaMallocAsync'
     assert any('not comparable' in o for o in found.summary['flags'])
+
+def test_a_setting_that_is_ignored(torch, tmp_path, monkeypatch):
+    monkeypatch.setenv('PYTORCH_ALLOC_CONF', 'expandable_segments:True')
+    flags = measure_network(asked(), tmp_path / 'a.json').summary['flags']
+    assert flags == ['expandable_segments: true was asked for, false is in effect']
 
 def test_memory_outside_the_allocator(torch, tmp_path, monkeypatch):
     free = iter(range(70 * 2**30, 0, -2**30))
