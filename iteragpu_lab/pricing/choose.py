@@ -257,7 +257,7 @@ def choose(estimate: Estimate, # of one card or several
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
                reasons=_silent(_asked(q), packages))
 
-# %% ../../nbs/pricing/03_choose.ipynb #4fe28f01
+# %% ../../nbs/pricing/03_choose.ipynb #d94f3930
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
 def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
 def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
@@ -290,7 +290,9 @@ def _chosen_text(o: Package) -> list[str]:
     if o.unit_cost_usd_cents:
         lines.append(paragraph(f'Each accepted result: {rounded(Fraction(o.unit_cost_usd_cents) / 100)} USD, half-even to 1/100 cent.'))
     if o.step_seconds_at_least:
-        lines.append(paragraph(f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}; real steps take longer.'))
+        most = int(o.duration_days * 86400 / o.step_seconds_at_least)
+        bound = f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}'
+        lines.append(paragraph(f'{bound}: at most {most:,} steps in {o.duration_days} days, and real steps take longer.'))
     return lines
 
 # %% ../../nbs/pricing/03_choose.ipynb #ec963769
