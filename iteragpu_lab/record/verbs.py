@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ACTIONS', 'RECORD', 'Action', 'run_documents']
 
-# %% ../../nbs/record/90_verbs.ipynb #a324e944
+# %% ../../nbs/record/90_verbs.ipynb #bccd3263
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,12 +14,13 @@ from typing import Any
 from ..commands import Parser, Verb, columns, whole_argument
 from ..documents import Question, Refused, new, refusal, to_json, write_new
 from ..reading import parse, read, strict_json
-from .book import Book, check
+from .book import Book, check, sha256
+from .export import book_archive, import_archive, page_eln
 from .fair import contrast, contrast_text
 from .find import find
 from .pages import add_order, attach, attach_file, conclude, new_page, note, open_page, question_of, rewrite, seal, stored
 from .quality import grid_row, judge_runs, quality_text, read_judged, write_grid
-from .render import page_markdown
+from .render import page_html, page_markdown
 from .support import MAX_CHARACTERS, confirmed, shown_hash, support_request
 
 # %% ../../nbs/record/90_verbs.ipynb #00caa538
@@ -233,7 +234,28 @@ def _run_quality(args: argparse.Namespace) -> int:
     said = [quality_text(found)] if found else []
     return _print(args, found or {'grid': args.grid}, '\n'.join([*said, *([f'{args.grid} has {len(rows)} rows'] if args.grid else [])]))
 
-# %% ../../nbs/record/90_verbs.ipynb #5e4c39d9
+# %% ../../nbs/record/90_verbs.ipynb #9103f8b1
+_FORMATS = {'markdown': page_markdown, 'html': page_html, 'eln': page_eln}
+
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('page', nargs='?', type=whole_argument('page'), metavar='PAGE', help='number of the page; without it, the whole book as an archive')
+    parser.add_argument('--format', choices=tuple(_FORMATS), default='markdown', help='form of a page (default markdown)')
+    parser.add_argument('--output', required=True, metavar='FILE', help='a new file')
+
+def _run_export(args: argparse.Namespace) -> int:
+    with Book(args.book) as book: content = _FORMATS[args.format](book, args.page) if args.page else book_archive(book)
+    path = write_new(args.output, content)
+    return _print(args, {'output': str(path), 'sha256': sha256(content)}, f'{path} is written: SHA-256 {sha256(content)}')
+
+def _import_arguments(parser: argparse.ArgumentParser) -> None: parser.add_argument('file', metavar='FILE', help='the archive of a book')
+
+def _run_import(args: argparse.Namespace) -> int:
+    try: data = Path(args.file).read_bytes()
+    except OSError as e: raise refusal(Path(args.file), e) from e
+    with Book(args.book, create=True) as book: added = import_archive(book, data, args.file)
+    return _print(args, {'pages': added}, f'{len(added)} pages came into {args.book}: {", ".join(map(str, added)) or "all were there already"}')
+
+# %% ../../nbs/record/90_verbs.ipynb #ef11f420
 ACTIONS = (
     Action('new', 'Begin a page with a question and what is expected.', 'new --file question.json', _new_arguments, _run_new),
     Action('seal', 'Close what is expected, before results are attached.', 'seal 1', _page, _run_seal),
@@ -244,6 +266,8 @@ ACTIONS = (
     Action('find', 'Find by words, order, GPU, model, status and date.', 'find bfloat16 --gpu h200 --status out_of_memory', _find_arguments, _run_find),
     Action('support', 'Show a request for help without secrets; save it once it was shown.', 'support 1 --steps "python train.py" --expected "a loss" --error @error.txt', _support_arguments, _run_support),
     Action('quality', 'Count accepted results and their cost; write the grid of runs.', 'quality 1 --results judged.csv --grid resultats-bruts.csv', _quality_arguments, _run_quality),
+    Action('export', 'Write a page as Markdown, HTML or .eln, or the whole book as an archive.', 'export 1 --format html --output page.html', _export_arguments, _run_export),
+    Action('import', 'Take in the archive of another book.', 'import book.zip --book other.sqlite', _import_arguments, _run_import),
     Action('compare', 'Hold runs against one another.', 'compare --page 1', _compare_arguments, _run_compare),
 )
 
