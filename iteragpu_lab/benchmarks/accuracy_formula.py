@@ -24,7 +24,7 @@ from ..estimate.settings import Setting
 from ..estimate.strategies import parts_of
 from ..estimate.training import trained
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #27528bc4
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #d9b45df5
 @dataclass(frozen=True)
 class Row:
     "One prediction beside one measurement."
@@ -36,6 +36,7 @@ class Row:
 
     @property
     def error(self) -> float:
+        "Signed relative error of the prediction."
         return self.predicted_bytes / self.measured_bytes - 1
 
 def summary(rows: list[Row]) -> dict[str, dict[str, float]]:
@@ -47,10 +48,11 @@ def summary(rows: list[Row]) -> dict[str, dict[str, float]]:
         found[source] = dict(n=len(errors), median=pick(0.5), p90=pick(0.9), max=errors[-1])
     return found
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #2242289a
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #68c6c8b1
 def truth_setting(s: dict[str, Any]) -> Setting:
     "The setting of a measured row."
-    fields = dict(task=s['task'], batch=s['batch'], context_tokens=s['context_tokens'], dtype=s['dtype'], attention=s.get('attention') or 'sdpa', gpu='h200')
+    fields = dict(task=s['task'], batch=s['batch'], context_tokens=s['context_tokens'], dtype=s['dtype'],
+                  attention=s.get('attention') or 'sdpa', gpu='h200')
     if s['task'] == 'decode': fields['new_tokens'] = s.get('new_tokens') or 0
     if s['task'] == 'inference': fields['logits'] = 'last' if 'last' in str(s.get('logits')) else 'all'
     if s['task'] == 'train': fields.update(_training_fields(s))
@@ -58,8 +60,10 @@ def truth_setting(s: dict[str, Any]) -> Setting:
 
 def _training_fields(s: dict[str, Any]) -> dict[str, Any]:
     optimizer = s.get('optimizer') or 'adamw'
-    if optimizer == 'sgd' and (s.get('momentum') or (s.get('optimizer_options') or {}).get('momentum')): optimizer = 'sgd-momentum'
-    fields = dict(optimizer=optimizer, optimizer_mode=_mode(s.get('optimizer_mode')), checkpointing=_checkpointing(s.get('checkpointing')), autocast=s.get('autocast') or None,
+    if optimizer == 'sgd' and (s.get('momentum') or (s.get('optimizer_options')
+                                                     or {}).get('momentum')): optimizer = 'sgd-momentum'
+    fields = dict(optimizer=optimizer, optimizer_mode=_mode(s.get('optimizer_mode')),
+                  checkpointing=_checkpointing(s.get('checkpointing')), autocast=s.get('autocast') or None,
                   lora_rank=s.get('lora_rank') or None, accumulation=s.get('gradient_accumulation') or 1)
     return fields | (dict(lora_targets=tuple(s['lora_targets'])) if s.get('lora_targets') else {})
 
@@ -74,12 +78,17 @@ def truth_row(r: dict[str, Any]) -> Row:
     s = r.get('setting')
     if not s or not s.get('config'): raise Refused('the row has no setting with a config')
     predicted = peak_of(parts_of(read_config(s['config'], r['name']), truth_setting(s))).allocated_bytes
-    return Row('truth training' if s['task'] == 'train' else 'truth inference', r['name'], 'peak_allocated_bytes', predicted, max(r['cold_alloc_peak'], r['warm_alloc_peak']))
+    return Row('truth training' if s['task'] == 'train' else 'truth inference', r['name'], 'peak_allocated_bytes',
+               predicted, max(r['cold_alloc_peak'], r['warm_alloc_peak']))
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #c26f959d
-_FMS_MODELS = {'mistral-7b-v0.1': 'mistral-7b', 'mistral-7b-v0.1-gptq': 'mistral-7b', 'mixtral-8x7b-instruct-v0.1': 'mixtral-8x7b', 'mixtral-8x7b-v0.1': 'mixtral-8x7b', 'llama-2-70b-hf': 'llama-2-70b', 'llama-2-70b-gptq': 'llama-2-70b',
-               'llama-2-7b-hf': 'llama-2-7b', 'llama-2-7b-gptq': 'llama-2-7b', 'meta-llama-3-8b': 'llama-3.1-8b', 'llama-3-8b': 'llama-3.1-8b', 'llama-3.1-8b': 'llama-3.1-8b', 'meta-llama-3.1-8b': 'llama-3.1-8b',
-               'meta-llama-3-70b': 'llama-3.1-70b', 'meta-llama-3.1-70b': 'llama-3.1-70b', 'llama-3.1-70b': 'llama-3.1-70b', 'gpt_bigcode-santacoder': 'santacoder'}
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #7d2412d1
+_FMS_MODELS = {'mistral-7b-v0.1': 'mistral-7b', 'mistral-7b-v0.1-gptq': 'mistral-7b',
+               'mixtral-8x7b-instruct-v0.1': 'mixtral-8x7b', 'mixtral-8x7b-v0.1': 'mixtral-8x7b',
+               'llama-2-70b-hf': 'llama-2-70b', 'llama-2-70b-gptq': 'llama-2-70b',
+               'llama-2-7b-hf': 'llama-2-7b', 'llama-2-7b-gptq': 'llama-2-7b', 'meta-llama-3-8b': 'llama-3.1-8b',
+               'llama-3-8b': 'llama-3.1-8b', 'llama-3.1-8b': 'llama-3.1-8b', 'meta-llama-3.1-8b': 'llama-3.1-8b',
+               'meta-llama-3-70b': 'llama-3.1-70b', 'meta-llama-3.1-70b': 'llama-3.1-70b',
+               'llama-3.1-70b': 'llama-3.1-70b', 'gpt_bigcode-santacoder': 'santacoder'}
 
 def fms_model(name: str) -> Architecture:
     "The preset behind a model's name on the hub."
@@ -96,22 +105,31 @@ def _fms_weights(r: dict[str, str]) -> dict[str, Any]:
 def fms_setting(r: dict[str, str], a: Architecture) -> Setting:
     "The setting of one fine-tuning row."
     fused = 'foak' in r['framework_config']
-    if r.get('peft_method') and r['peft_method'] not in ('lora', 'none'): raise Refused(f'peft method {r["peft_method"]} is not modelled')
-    lora = dict(lora_rank=int(float(r['r'])), lora_targets=_lora_names(r['target_modules'], a)) if r.get('peft_method') == 'lora' else {}
-    return Setting(task='train', batch=int(float(r['per_device_train_batch_size'])), context_tokens=min(4096, a.max_context or 4096), dtype=r['torch_dtype'], checkpointing='full', capability=(8, 0), attention='flash',
-                   loss='in-place' if fused else 'shifted', fused_norms=fused and a.style.norm != 'layer', wide_inputs=r['framework_config'] == 'baseline-peft-bnb', cards=int(float(r['num_gpus'])), strategy='shard', **lora, **_fms_weights(r))
+    if r.get('peft_method') and r['peft_method'] not in ('lora',
+                                                         'none'): raise Refused(f'peft method {r["peft_method"]} is '
+                                                                                f'not modelled')
+    lora = dict(lora_rank=int(float(r['r'])), lora_targets=_lora_names(r['target_modules'],
+        a)) if r.get('peft_method') == 'lora' else {}
+    return Setting(task='train', batch=int(float(r['per_device_train_batch_size'])),
+                   context_tokens=min(4096, a.max_context or 4096), dtype=r['torch_dtype'], checkpointing='full',
+                   capability=(8, 0), attention='flash',
+                   loss='in-place' if fused else 'shifted', fused_norms=fused and a.style.norm != 'layer',
+                   wide_inputs=r['framework_config'] == 'baseline-peft-bnb', cards=int(float(r['num_gpus'])),
+                   strategy='shard', **lora, **_fms_weights(r))
 
 def _lora_names(text: str, a: Architecture) -> tuple[str, ...]:
     known = {w.name for w, _ in a.weights}
     return tuple(n for n in text.split() if n in known)
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #6ed4303b
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #076a066f
 def fms_parts(a: Architecture, s: Setting, mixed: bool) -> list[Part]:
     "Parts on one card, with the batch's three tensors and the adapters' 16-bit copies."
-    parts = [replace(p, bytes=3 * p.bytes) if p.name == 'token numbers' else p for p in parts_of(a, replace(s, cards=1, strategy='replicate'))]
+    parts = [replace(p, bytes=3 * p.bytes) if p.name == 'token numbers' else p
+             for p in parts_of(a, replace(s, cards=1, strategy='replicate'))]
     if mixed and s.lora_rank:
         n = trained(a, s).elements
-        parts += [Part('adapters in 16 bit', 2 * n, 'torch autocast keeps casts of leaf tensors', f'{n:,} x 2 B', moment=m) for m in ('loss', 'loss backward')]
+        parts += [Part('adapters in 16 bit', 2 * n, 'torch autocast keeps casts of leaf tensors', f'{n:,} x 2 B',
+                       moment=m) for m in ('loss', 'loss backward')]
     return parts
 
 _STANDING = ('weights', 'quantization metadata', 'adapters', 'optimizer state')
@@ -128,7 +146,8 @@ def unsharded_metadata(a: Architecture, s: Setting) -> int:
     "Scales and tables are no parameters, so FSDP leaves them whole on each card; packed zero points are made parameters beside the weights."
     if not s.weights: return 0
     stored = weight_format(s.weights, s.weight_bits, s.group_size)
-    return sum(n * size for w, n in a.weights if w.kind in QUANTIZED for name, size in stored.tensors(*w.shape[-2:])[1:] if name != 'zero points')
+    return sum(n * size for w, n in a.weights if w.kind in QUANTIZED for name,
+               size in stored.tensors(*w.shape[-2:])[1:] if name != 'zero points')
 
 def fms_peak(a: Architecture, s: Setting, parts: list[Part]) -> int:
     "Bytes of the largest moment on one card."
@@ -138,7 +157,8 @@ def fms_peak(a: Architecture, s: Setting, parts: list[Part]) -> int:
     t = trained(a, s)
     step = fms_retained(a, s, parts) + -(-t.elements * t.width // s.cards)
     loss = max(sum(p.bytes for p in parts if p.moment == m) for m in ('loss', 'loss backward'))
-    if fms_retained(a, s, parts) + loss > step: raise Refused('activations decide, and what FSDP keeps beside its shards at the loss is not derived')
+    if fms_retained(a, s, parts) + loss > step: raise Refused('activations decide, and what FSDP keeps beside its '
+                                                              'shards at the loss is not derived')
     return step
 
 def fms_rows(r: dict[str, str], number: int) -> Iterator[Row | tuple[str, str]]:
@@ -147,16 +167,26 @@ def fms_rows(r: dict[str, str], number: int) -> Iterator[Row | tuple[str, str]]:
     try:
         a = fms_model(r['model_name_or_path'])
         s = fms_setting(r, a)
-        parts = fms_parts(a, s, 'TRUE' in (r.get('bf16', '').upper(), r.get('fp16', '').upper()) and s.loss != 'in-place')
-        yield Row('fms retained', case, 'retained_bytes', fms_retained(a, s, parts), int(float(r['mem_torch_mem_alloc_in_bytes'])))
-        yield Row('fms peak', case, 'peak_allocated_bytes', fms_peak(a, s, parts), int(float(r['mem_peak_torch_mem_alloc_in_bytes'])))
+        parts = fms_parts(a, s, 'TRUE' in (r.get('bf16', '').upper(), r.get('fp16', '').upper())
+                          and s.loss != 'in-place')
+        yield Row('fms retained', case, 'retained_bytes', fms_retained(a, s, parts),
+                  int(float(r['mem_torch_mem_alloc_in_bytes'])))
+        yield Row('fms peak', case, 'peak_allocated_bytes', fms_peak(a, s, parts),
+                  int(float(r['mem_peak_torch_mem_alloc_in_bytes'])))
     except (Refused, ValueError, KeyError) as e: yield case, str(e)
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #9ab6e222
-_UNMODELLED = {'multi-latent-attention': 'latent attention', 'hybrid-layer-pattern': 'hybrid layers', 'mtp-num-layers': 'multi-token prediction', 'fp8-format': 'FP8 copies of weights', 'use-megatron-fsdp': 'Megatron-FSDP',
-               'data-parallel-sharding-strategy': 'Megatron-FSDP', 'recompute-granularity': 'recomputation buffers', 'moe-shared-expert-intermediate-size': 'shared experts', 'fine-grained-activation-offloading': 'offloading'}
-_NAMES = {'uneven': 'layers of each stage are not stated', 'account_for': 'layers of each stage are not stated', 'defer_embedding': 'kept embedding activations are not modelled', 'grpo': 'two models in one job',
-          'distill': 'two models in one job', 'multi_dist_optimizer': 'optimizer instances are not stated', 'a2a_ovlp': 'overlapped dispatch buffers are not modelled', 'reshard': 'the checkpointed layout differs from the stated one'}
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #0dd604a7
+_UNMODELLED = {'multi-latent-attention': 'latent attention', 'hybrid-layer-pattern': 'hybrid layers',
+               'mtp-num-layers': 'multi-token prediction', 'fp8-format': 'FP8 copies of weights',
+               'use-megatron-fsdp': 'Megatron-FSDP',
+               'data-parallel-sharding-strategy': 'Megatron-FSDP', 'recompute-granularity': 'recomputation buffers',
+               'moe-shared-expert-intermediate-size': 'shared experts',
+               'fine-grained-activation-offloading': 'offloading'}
+_NAMES = {'uneven': 'layers of each stage are not stated', 'account_for': 'layers of each stage are not stated',
+          'defer_embedding': 'kept embedding activations are not modelled', 'grpo': 'two models in one job',
+          'distill': 'two models in one job', 'multi_dist_optimizer': 'optimizer instances are not stated',
+          'a2a_ovlp': 'overlapped dispatch buffers are not modelled',
+          'reshard': 'the checkpointed layout differs from the stated one'}
 
 def _number(r: dict[str, str], name: str, default: int | None = None) -> int | None:
     text = r.get(name) or ''
@@ -172,34 +202,44 @@ def _must_cover(r: dict[str, str]) -> None:
     for word, why in _NAMES.items():
         if word in name: raise Refused(f'{word}: {why}')
     if suite == 'bert': raise Refused('the binary head and pooler of BERT are not stated')
-    if r.get('tokenizer-type') and not r.get('vocab-size'): raise Refused(f'vocabulary of {r["tokenizer-type"]} is not stated')
+    if r.get('tokenizer-type') and not r.get('vocab-size'): raise Refused(f'vocabulary of {r["tokenizer-type"]} is not '
+                                                                          f'stated')
 
 def megatron_job(r: dict[str, str]) -> Job:
     "The job that a row's arguments describe."
     _must_cover(r)
     n, on = (lambda name, default=None: _number(r, name, default)), (lambda name: r.get(name) == 'true')
     if not n('num-layers') or not n('hidden-size'): raise Refused('layers or hidden size are not stated')
-    return Job(layers=n('num-layers'), hidden=n('hidden-size'), heads=n('num-attention-heads'), vocabulary=n('vocab-size', 50257), groups=n('num-query-groups'), channels=n('kv-channels'), ffn=n('ffn-hidden-size'),
-               sequence=n('seq-length', 1024), micro_batch=n('micro-batch-size', 1), gated=on('swiglu'), bias=not on('disable-bias-linear'), rms=r.get('normalization') == 'RMSNorm', untied=on('untie-embeddings-and-output-weights'),
-               learned_positions=r.get('position-embedding-type') in ('', None, 'learned_absolute'), tensor=n('tensor-model-parallel-size', 1), pipeline=n('pipeline-model-parallel-size', 1),
-               virtual=bool(r.get('num-layers-per-virtual-pipeline-stage')), context=n('context-parallel-size', 1), expert=n('expert-model-parallel-size', 1), expert_tensor=n('expert-tensor-parallel-size'),
-               experts=n('num-experts', 0), expert_ffn=n('moe-ffn-hidden-size'), sequence_parallel=on('sequence-parallel'), distributed_optimizer=on('use-distributed-optimizer'),
+    return Job(layers=n('num-layers'), hidden=n('hidden-size'), heads=n('num-attention-heads'),
+               vocabulary=n('vocab-size', 50257), groups=n('num-query-groups'), channels=n('kv-channels'),
+               ffn=n('ffn-hidden-size'),
+               sequence=n('seq-length', 1024), micro_batch=n('micro-batch-size', 1), gated=on('swiglu'),
+               bias=not on('disable-bias-linear'), rms=r.get('normalization') == 'RMSNorm',
+               untied=on('untie-embeddings-and-output-weights'),
+               learned_positions=r.get('position-embedding-type') in ('', None, 'learned_absolute'),
+               tensor=n('tensor-model-parallel-size', 1), pipeline=n('pipeline-model-parallel-size', 1),
+               virtual=bool(r.get('num-layers-per-virtual-pipeline-stage')), context=n('context-parallel-size', 1),
+               expert=n('expert-model-parallel-size', 1), expert_tensor=n('expert-tensor-parallel-size'),
+               experts=n('num-experts', 0), expert_ffn=n('moe-ffn-hidden-size'),
+               sequence_parallel=on('sequence-parallel'), distributed_optimizer=on('use-distributed-optimizer'),
                precision='bf16' if on('bf16') else 'fp16' if on('fp16') else 'fp32')
 
 def megatron_libraries(r: dict[str, str]) -> Libraries:
     "What ran beside it: the card is in the file's name, Transformer Engine in the test's."
     card = next((c for c in ('gb200', 'h100', 'a100') if c in r['file']), 'a100')
     name, flash = r['case'].split('/')[-1], r.get('attention-backend') == 'flash'
-    return Libraries(card=card, deterministic=not (flash and r['case'].startswith('gpt')), engine='_te_' in name, local_attention='mcore_te_' not in name and not flash)
+    return Libraries(card=card, deterministic=not (flash and r['case'].startswith('gpt')), engine='_te_' in name,
+                     local_attention='mcore_te_' not in name and not flash)
 
 def megatron_row(r: dict[str, str]) -> Row:
     "Predicted and measured bytes after the step of one golden row."
     j = megatron_job(r)
     if not r.get('mem_allocated_last'): raise Refused('no allocated bytes are recorded')
     predicted = sum(p.bytes for p in job_parts(j, megatron_libraries(r)))
-    return Row('megatron experts' if j.experts else 'megatron', f'{r["case"]} {r["file"]}', 'allocated_after_step_bytes', predicted, int(float(r['mem_allocated_last'])))
+    return Row('megatron experts' if j.experts else 'megatron', f'{r["case"]} {r["file"]}',
+               'allocated_after_step_bytes', predicted, int(float(r['mem_allocated_last'])))
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #96c8a3b4
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #8f6eaa3d
 def _accelerate(a: Architecture, s: Setting) -> int:
     import accelerate.utils  # noqa: F401  the formula is its documentation's: four copies of the largest precision, or weights plus a fifth
     size = a.parameters * s.width
@@ -208,9 +248,11 @@ def _accelerate(a: Architecture, s: Setting) -> int:
 def _deepspeed(a: Architecture, s: Setting) -> int:
     from deepspeed.runtime.zero.stage_1_and_2 import estimate_zero2_model_states_mem_needs
     if not s.training: raise Refused('it sizes training alone')
-    return int(estimate_zero2_model_states_mem_needs(a.parameters, num_gpus_per_node=1, num_nodes=1, cpu_offload=False, additional_buffer_factor=1.5)[1])
+    return int(estimate_zero2_model_states_mem_needs(a.parameters, num_gpus_per_node=1, num_nodes=1, cpu_offload=False,
+                                                     additional_buffer_factor=1.5)[1])
 
-OTHERS: dict[str, tuple[str, Callable[[Architecture, Setting], int]]] = {'accelerate': ('accelerate', _accelerate), 'deepspeed zero-2': ('deepspeed', _deepspeed)}
+OTHERS: dict[str, tuple[str, Callable[[Architecture, Setting], int]]] = {'accelerate': ('accelerate', _accelerate),
+    'deepspeed zero-2': ('deepspeed', _deepspeed)}
 
 def other_rows(records: list[dict[str, Any]]) -> tuple[list[Row], list[tuple[str, str]], dict[str, float]]:
     "The same measured rows by the other estimators that are installed, what was declined, and their milliseconds a row."
@@ -225,26 +267,32 @@ def other_rows(records: list[dict[str, Any]]) -> tuple[list[Row], list[tuple[str
         times[name] = spent
     return rows, declined, times
 
-def _other(name: str, compute: Callable[[Architecture, Setting], int], records: list[dict[str, Any]]) -> tuple[list[Any], float]:
+def _other(name: str, compute: Callable[[Architecture, Setting], int],
+           records: list[dict[str, Any]]) -> tuple[list[Any], float]:
     found, start = [], time.perf_counter()
     for r in records:
         s = r.get('setting')
         if not s or not s.get('config'): continue
-        try: found.append(Row(name, r['name'], 'peak_allocated_bytes', compute(read_config(s['config'], r['name']), truth_setting(s)), max(r['cold_alloc_peak'], r['warm_alloc_peak'])))
+        try: found.append(Row(name, r['name'], 'peak_allocated_bytes',
+                              compute(read_config(s['config'], r['name']), truth_setting(s)),
+                              max(r['cold_alloc_peak'], r['warm_alloc_peak'])))
         except Exception as e: found.append((f'{name}: {r["name"]}', f'{type(e).__name__}: {e}'))
     return found, 1000 * (time.perf_counter() - start) / max(1, len(found))
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #95455a56
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #4ee63d7d
 Result = tuple[list[Row], list[tuple[str, str]]]
 
 def _gather(found: Iterator[Row | tuple[str, str]]) -> Result:
     both = list(found)
     return [o for o in both if isinstance(o, Row)], [o for o in both if not isinstance(o, Row)]
 
-def _each(case: Callable[[Any], str], predict: Callable[[Any], Row], records: list[Any]) -> Iterator[Row | tuple[str, str]]:
+def _each(case: Callable[[Any], str], predict: Callable[[Any], Row],
+          records: list[Any]) -> Iterator[Row | tuple[str, str]]:
     for r in records:
         try: yield predict(r)
-        except (Refused, ValueError, KeyError, TypeError, ZeroDivisionError) as e: yield case(r), f'{e}' if isinstance(e, Refused) else f'the row cannot be read: {type(e).__name__} {e}'
+        except (Refused, ValueError, KeyError, TypeError,
+                ZeroDivisionError) as e: yield case(r), f'{e}' if isinstance(e,
+                    Refused) else f'the row cannot be read: {type(e).__name__} {e}'
 
 def read_jsonl(path: str) -> list[dict[str, Any]]:
     "Records of a JSON Lines file."
@@ -256,13 +304,15 @@ def read_rows(path: str) -> list[dict[str, str]]:
     try: return list(csv.DictReader(Path(path).read_text(encoding='utf-8').splitlines()))
     except (OSError, ValueError, csv.Error) as e: raise Refused(f'{path} cannot be read as CSV: {e}') from None
 
-def measure_files(truth: str | None = None, fms: str | None = None, megatron: str | None = None, others: bool = True) -> dict[str, Any]:
+def measure_files(truth: str | None = None, fms: str | None = None, megatron: str | None = None,
+                  others: bool = True) -> dict[str, Any]:
     "Rows, declined rows, a summary for each source and the time of other estimators."
     rows, declined, times = [], [], {}
     records = read_jsonl(truth) if truth else []
     jobs = [_gather(_each(lambda r: str(r.get('name')), truth_row, records))]
     if fms: jobs.append(_gather(o for i, r in enumerate(read_rows(fms), 1) for o in fms_rows(r, i)))
-    if megatron: jobs.append(_gather(_each(lambda r: f'{r.get("case")} {r.get("file")}', megatron_row, read_rows(megatron))))
+    if megatron: jobs.append(_gather(_each(lambda r: f'{r.get("case")} {r.get("file")}', megatron_row,
+                                           read_rows(megatron))))
     for some, without in jobs: rows, declined = rows + some, declined + without
     if records and others:
         more, without, times = other_rows(records)
@@ -271,26 +321,35 @@ def measure_files(truth: str | None = None, fms: str | None = None, megatron: st
 
 def report_text(found: dict[str, Any]) -> str:
     "A line a row, then the summary and what was declined."
-    out = [f'{r.source:18s} {r.case[:78]:78s} {r.predicted_bytes:>16,} {r.measured_bytes:>16,} {100 * r.error:+9.4f} %' for r in found['rows']]
-    out += [''] + [f'{source:18s} n {s["n"]:4d}  median {100 * s["median"]:.4f} %  p90 {100 * s["p90"]:.4f} %  max {100 * s["max"]:.4f} %' for source, s in found['summary'].items()]
+    out = [f'{r.source:18s} {r.case[:78]:78s} {r.predicted_bytes:>16,} {r.measured_bytes:>16,} {100 * r.error:+9.4f} %'
+           for r in found['rows']]
+    out += [''] + [f'{source:18s} n {s["n"]:4d}  median {100 * s["median"]:.4f} %  p90 {100 * s["p90"]:.4f} %  max '
+                   f'{100 * s["max"]:.4f} %' for source, s in found['summary'].items()]
     out += [f'{name}: {ms:.2f} ms a row' for name, ms in found['milliseconds'].items()]
     reasons = {}
     for _, why in found['declined']: reasons[why] = reasons.get(why, 0) + 1
-    return '\n'.join(out + ['', f'declined {len(found["declined"])}:'] + [f'{n:5d}  {why}' for why, n in sorted(reasons.items(), key=lambda o: -o[1])])
+    return '\n'.join(out + ['', f'declined {len(found["declined"])}:']
+                     + [f'{n:5d}  {why}' for why, n in sorted(reasons.items(), key=lambda o: -o[1])])
 
 def as_json(found: dict[str, Any]) -> dict[str, Any]:
     "The same as plain values."
-    rows = [dict(source=r.source, case=r.case, quantity=r.quantity, predicted_bytes=r.predicted_bytes, measured_bytes=r.measured_bytes, error=r.error) for r in found['rows']]
-    return dict(rows=rows, declined=[dict(case=c, reason=why) for c, why in found['declined']], summary=found['summary'], milliseconds=found['milliseconds'])
+    rows = [dict(source=r.source, case=r.case, quantity=r.quantity, predicted_bytes=r.predicted_bytes,
+                 measured_bytes=r.measured_bytes, error=r.error) for r in found['rows']]
+    return dict(rows=rows, declined=[dict(case=c, reason=why) for c, why in found['declined']],
+                summary=found['summary'], milliseconds=found['milliseconds'])
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #a2e6dfa7
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #ed26aaf0
 def main(argv: list[str] | None = None) -> int:
     "Run the benchmark on files."
     p = argparse.ArgumentParser(prog='accuracy_formula', description='The closed form beside measurements.')
-    for name, what in (('truth', 'JSON Lines of measured workloads'), ('fms', 'CSV of fms-acceleration'), ('megatron', 'CSV of Megatron-LM golden values'), ('json', 'also write everything to this new file')): p.add_argument(f'--{name}', metavar='FILE', help=what)
+    for name, what in (('truth', 'JSON Lines of measured workloads'), ('fms', 'CSV of fms-acceleration'),
+                       ('megatron', 'CSV of Megatron-LM golden values'),
+                       ('json', 'also write everything to this new file')): p.add_argument(f'--{name}', metavar='FILE',
+                           help=what)
     args = p.parse_args(argv)
     try:
-        if not (args.truth or args.fms or args.megatron): raise Refused('no file is named: add --truth, --fms or --megatron')
+        if not (args.truth or args.fms or args.megatron): raise Refused('no file is named: add --truth, --fms or '
+                                                                        '--megatron')
         found = measure_files(args.truth, args.fms, args.megatron)
         if args.json: write_new(args.json, json.dumps(as_json(found), indent=1, allow_nan=False) + '\n')
         print(report_text(found))
