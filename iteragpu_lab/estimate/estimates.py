@@ -5,18 +5,18 @@
 # %% auto #0
 __all__ = ['MOST', 'step_work', 'model_summary', 'notes_of', 'configuration_of', 'estimate', 'peak_bytes', 'largest']
 
-# %% ../../nbs/estimate/45_estimates.ipynb #69cea74d
+# %% ../../nbs/estimate/45_estimates.ipynb #34b5bac1
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from ..documents import Estimate, Line, Peak, Refused, new
 from .inference import LEFT_OUT
 from .layers import Architecture, State
-from .moments import BOUND_NOTE, Part, condensed, peak_of
+from .moments import BOUND_NOTE, Part, condensed, peak_of, settled
 from .settings import Setting
 from .strategies import card_parts
 
-# %% ../../nbs/estimate/45_estimates.ipynb #efe50c42
+# %% ../../nbs/estimate/45_estimates.ipynb #40c341f1
 def _lines(cards: list[list[Part]], peaks: tuple[Peak, ...]) -> tuple[Line, ...]:
     alike = all(parts is cards[0] for parts in cards)
     if alike: return tuple(p.line() for p in condensed(cards[0], peaks[0].moment))
@@ -27,12 +27,20 @@ def _peaks(cards: list[list[Part]]) -> tuple[Peak, ...]:
     return tuple(first if parts is cards[0] and i == 0 else replace(first, card=i) if parts is cards[0]
                  else peak_of(parts, i) for i, parts in enumerate(cards))
 
+def _passes(s: Setting) -> int:
+    # Forward, gradients of inputs, and gradients of weights where these are trained.
+    return 1 if not s.training else 2 if s.lora_rank else 3
+
 def step_work(architecture: Architecture, s: Setting) -> dict[str, Any]:
-    "Operations and least bytes moved of one step: 2 for each active weight and token, three times that in training."
+    "Least operations and least bytes moved of one step: each active weight once for each token and pass."
     tokens = s.batch * (s.context_tokens if s.task != 'decode' else 1)
-    active = architecture.active_parameters - (0 if architecture.tied_elements else architecture.table_elements)
-    return dict(step_flops=2 * active * tokens * (3 if s.training else 1),
-                step_bytes=active * s.width * (3 if s.training else 1), compute_dtype=s.autocast or s.dtype)
+    rows = s.batch if s.logits == 'last' or s.task == 'decode' else tokens
+    head = architecture.vocabulary * architecture.hidden if architecture.head or architecture.tied_elements else 0
+    body = architecture.active_parameters - head - (0 if architecture.tied_elements else architecture.table_elements)
+    values = settled(architecture, s)[0] if architecture.parameters else 0
+    moved = values * max(0, body + head) // max(1, architecture.parameters)
+    return dict(step_flops=2 * (max(0, body) * tokens + head * rows) * _passes(s), step_bytes=moved * _passes(s),
+                compute_dtype=s.autocast or s.dtype)
 
 def model_summary(architecture: Architecture, s: Setting) -> dict[str, Any]:
     "What was sized."

@@ -6,10 +6,10 @@
 __all__ = ['VISION', 'LEFT_OUT', 'cache_bytes', 'state_bytes', 'needs_mask', 'tokens_of', 'flow', 'prefill', 'beyond_window',
            'logits', 'decode_step', 'standing_parts', 'inference_parts']
 
-# %% ../../nbs/estimate/20_inference.ipynb #dabb9478
+# %% ../../nbs/estimate/20_inference.ipynb #a0068c04
 from .activations import Flow, Tape, attention_kernel, block, normalize
 from .layers import Architecture, Attention, Layer, State, Style
-from .moments import Part, live_parts, library_parts, resident_parts
+from .moments import Part, idle_part, live_parts, library_parts, resident_parts
 from .runtime import blocks
 from .settings import BYTES, Setting
 
@@ -122,7 +122,7 @@ def _decode_layer(architecture: Architecture, s: Setting, layer: Layer, total: i
     f.tape.peak, f.tape.full = 0, {}
     return f.tape
 
-# %% ../../nbs/estimate/20_inference.ipynb #eaab3066
+# %% ../../nbs/estimate/20_inference.ipynb #0f2eb902
 LEFT_OUT = ('memory of other processes on the card', 'blocks that the allocator keeps from earlier moments',
             'workspaces of cuDNN plans', 'CUDA graphs', 'communication buffers')
 _TAPE = "operation order of transformers' modeling code, kernels as PyTorch chooses them"
@@ -149,7 +149,8 @@ def inference_parts(architecture: Architecture, s: Setting) -> list[Part]:
     if beyond: parts += [Part('keys and values beyond the window', beyond,
                               'transformers DynamicSlidingWindowLayer: a view of the prompt is kept', moment=m)
                               for m in ('prefill', 'logits')]
-    parts += live_parts(prefill(architecture, s, s.context_tokens), 'prefill', _TAPE)
-    parts += live_parts(logits(architecture, s, s.context_tokens, last), 'logits', _TAPE)
+    prompt, output = prefill(architecture, s, s.context_tokens), logits(architecture, s, s.context_tokens, last)
+    parts += live_parts(prompt, 'prefill', _TAPE) + live_parts(output, 'logits', _TAPE)
+    parts.append(idle_part(prompt, output, 'logits'))
     if s.task == 'decode' and s.new_tokens: parts += live_parts(decode_step(architecture, s), 'decode', _TAPE)
     return parts

@@ -4,9 +4,11 @@
 
 # %% auto #0
 __all__ = ['Formula', 'QUANTIZED', 'FIGURES', 'BOUND_NOTE', 'written', 'Part', 'stored_sizes', 'settled', 'resident_parts',
-           'has_bias', 'library_parts', 'live_parts', 'moment_figures', 'peak_of', 'condensed', 'upper_bound']
+           'has_bias', 'library_parts', 'live_parts', 'idle_part', 'moment_figures', 'peak_of', 'condensed',
+           'upper_bound']
 
-# %% ../../nbs/estimate/19_moments.ipynb #6d573326
+# %% ../../nbs/estimate/19_moments.ipynb #221d30b7
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 from ..documents import Estimate, Line, Peak, new
@@ -16,15 +18,15 @@ from .layers import Architecture, Weight
 from .runtime import WORKSPACE_SOURCE, blocks, context, settle, workspaces
 from .settings import BYTES, Setting
 
-# %% ../../nbs/estimate/19_moments.ipynb #019aee9d
+# %% ../../nbs/estimate/19_moments.ipynb #72a20c58
 Formula = str | tuple[int, ...] | list[tuple[int, tuple[int, ...]]]
 
 def written(formula: Formula) -> str | None:
     "A formula as text: factors with the numbers put in, or such products for several layers."
     if not formula or isinstance(formula, str): return formula or None
     if isinstance(formula, tuple): return ' x '.join(f'{n:,}' for n in formula) + ' B'
-    return ' + '.join(f'{n:,} layers x {written(factors)}' if n > 0 else f'- {written(factors)} of the first layer'
-                      for n, factors in formula)
+    text = ' + '.join(f'{n:,} layers x {written(factors)}' for n, factors in formula if n > 0)
+    return text + ''.join(f' less {written(factors)} of the first layer' for n, factors in formula if n < 0)
 
 @dataclass(slots=True)
 class Part:
@@ -110,6 +112,18 @@ def live_parts(tape: Tape, moment: str, source: str) -> list[Part]:
     spare = sum(size for name, size in tape.ever.items() if name not in tape.full)
     return parts + [Part(f'other tensors of {moment}', spare, source, figure='bound', moment=moment)]
 
+# %% ../../nbs/estimate/19_moments.ipynb #88dc3e3e
+_KEPT = 'c10/cuda/CUDACachingAllocator: a free block serves a request that is not larger, and is kept otherwise'
+
+def idle_part(before: Tape, after: Tape, moment: str) -> Part:
+    "Blocks of the moment before that the tensors of this one cannot use."
+    free = sorted(size for name, (size, _) in before.full.items() if name not in after.full)
+    for size in sorted((size for name, (size, _) in after.full.items() if name not in before.full), reverse=True):
+        at = bisect_left(free, size)
+        if at < len(free): free.append(free.pop(at) - size)
+        free.sort()
+    return Part('blocks kept from before', sum(free), _KEPT, figure='reserved', moment=moment)
+
 # %% ../../nbs/estimate/19_moments.ipynb #4d5240b2
 FIGURES = ('allocated', 'reserved', 'process')
 
@@ -149,9 +163,9 @@ def condensed(parts: list[Part], winner: str) -> list[Part]:
                                moment))
     return kept
 
-# %% ../../nbs/estimate/19_moments.ipynb #14f2648b
-BOUND_NOTE = ('upper bound: as if no block of one moment served another; no measured process of the twelve '
-              'language-model runs on an H200 that it was checked on was larger')
+# %% ../../nbs/estimate/19_moments.ipynb #e7955451
+BOUND_NOTE = ('upper bound: as if no block of one moment served another; on an H200 no measured process of 28 runs '
+              'of language models was larger, and no reserved figure of 53')
 
 def upper_bound(parts: list[Part]) -> int:
     "Process bytes if every tensor of every moment had a block of its own."

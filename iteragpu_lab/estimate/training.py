@@ -7,7 +7,7 @@ __all__ = ['RECOMPUTED', 'Saved', 'Trained', 'targeted', 'linear_names', 'traine
            'train_flow', 'forward_tape', 'saved_activations', 'outer_saved', 'loss_tapes', 'gradient_part',
            'loss_parts', 'backward_parts', 'closing_parts', 'standing_parts', 'training_parts']
 
-# %% ../../nbs/estimate/30_training.ipynb #c27e9641
+# %% ../../nbs/estimate/30_training.ipynb #ce473716
 from dataclasses import dataclass, replace
 from math import prod
 from ..documents import Refused
@@ -15,7 +15,7 @@ from .activations import Flow, Tape, block, normalize
 from .backward import block_back
 from .inference import _inputs, flow
 from .layers import Architecture, Layer, Weight
-from .moments import Part, library_parts, live_parts, resident_parts
+from .moments import Part, idle_part, library_parts, live_parts, resident_parts
 from .runtime import alone, blocks
 from .settings import BYTES, Setting
 
@@ -212,7 +212,7 @@ def _narrow_loss(rows: int, v: int, width: int) -> Tape:
     for name in ('log softmax in float32', 'gradient of the loss'): back.make(name, rows, v, 4)
     return back
 
-# %% ../../nbs/estimate/30_training.ipynb #e8becad5
+# %% ../../nbs/estimate/30_training.ipynb #8696399f
 _SAVED = "saved for the backward pass: operation order of transformers' modeling code, PyTorch derivatives.yaml"
 _LIVE = "alive at that moment: operation order of transformers' modeling code and of autograd"
 
@@ -230,8 +230,9 @@ def _outer_parts(outer: Tape, moment: str) -> list[Part]:
 
 def loss_parts(architecture: Architecture, s: Setting, t: Trained, saved: Saved, outer: Tape) -> list[Part]:
     "The end of the forward pass and the beginning of the backward pass."
-    parts = []
-    for moment, tape in zip(('loss', 'loss backward'), loss_tapes(architecture, s)):
+    ahead, back = loss_tapes(architecture, s)
+    parts = [idle_part(ahead, back, 'loss backward')]
+    for moment, tape in (('loss', ahead), ('loss backward', back)):
         parts += _saved_parts(saved, moment) + _outer_parts(outer, moment) + live_parts(tape, moment, _LIVE)
         if s.accumulation > 1: parts.append(gradient_part(t, moment))
     return parts
