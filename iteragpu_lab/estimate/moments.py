@@ -163,9 +163,9 @@ def condensed(parts: list[Part], winner: str) -> list[Part]:
                                moment))
     return kept
 
-# %% ../../nbs/estimate/19_moments.ipynb #e7955451
-BOUND_NOTE = ('upper bound: as if no block of one moment served another; on an H200 no measured process of 28 runs '
-              'of language models was larger, and no reserved figure of 53')
+# %% ../../nbs/estimate/19_moments.ipynb #f5853491
+BOUND_NOTE = ('upper bound: as if no block of one moment served another; on an H200 no measured process of 27 runs '
+              'of language models was larger, and no reserved figure of 52')
 
 def upper_bound(parts: list[Part]) -> int:
     "Process bytes if every tensor of every moment had a block of its own."
