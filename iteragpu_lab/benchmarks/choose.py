@@ -19,15 +19,18 @@ from ..pricing.changes import Asked, make_variants, near_misses
 from ..pricing.choose import Question, choose, known_cards
 from ..pricing.tariff import read_tariff
 
-# %% ../../nbs/benchmarks/choose.ipynb #576685ed
+# %% ../../nbs/benchmarks/choose.ipynb #35da1793
 def stand_in(configuration: dict[str, Any], # weights, batch, context, cards
             ) -> Estimate: # of so many bytes
     "An estimate from a handful of additions"
     share = {'int8': 2, 'nf4': 4}.get(configuration.get('weights'), 1)
     cards = configuration.get('cards') or 1
-    n = (configuration['weight_bytes'] // share + configuration['batch'] * configuration['context'] * 131_072) // cards
+    n = (configuration['weight_bytes'] // share
+         + configuration['batch'] * configuration['context'] * 131_072) // cards
     peak = Peak(moment='decode', allocated_bytes=n, reserved_bytes=n + 2**25, process_bytes=n + 2**29)
-    return new(Estimate, configuration=configuration, model=dict(step_flops=10**13, step_bytes=n, compute_dtype='bfloat16'), lines=(), peak=peak, cards=(peak,) * cards)
+    return new(Estimate, configuration=configuration,
+               model=dict(step_flops=10**13, step_bytes=n, compute_dtype='bfloat16'), lines=(), peak=peak,
+               cards=(peak,) * cards)
 
 def timed(work: Callable[[], Any], # what is timed
           repeats: int, # how often
@@ -40,7 +43,7 @@ def timed(work: Callable[[], Any], # what is timed
         times.append(time.perf_counter() - start)
     return median(times)
 
-# %% ../../nbs/benchmarks/choose.ipynb #ad462111
+# %% ../../nbs/benchmarks/choose.ipynb #9487359b
 VARIED = {'weights': ('bf16', 'int8', 'nf4'), 'kv': ('bf16', 'fp8')}
 LARGE = dict(weight_bytes=140 * 10**9, batch=8, context=8192)
 
@@ -51,26 +54,34 @@ def rows(repeats: int = 20, # of the short ones
     cards, q = known_cards(tariff, read_gpus()), Question(margin_percent=Fraction(5))
     large = stand_in(LARGE)
     many = [stand_in(dict(weight_bytes=i * 10**8, batch=4, context=2048)) for i in range(1, 1001)]
-    plan = Plan('q', 'h100-sxm', dict.fromkeys(READY, True), ('stop',), CampaignRun(name='first', seconds=600, basis='stated', optional=False),
-                tuple(CampaignRun(name=str(i), seconds=1000 + 997 * i % 20_000, basis='stated', optional=i >= 150) for i in range(200)), 3600, 3600, 3600, Fraction(10))
-    def with_variants(): return choose(large, tariff, cards, q), make_variants(large, tariff, cards, q, Asked(stand_in), VARIED)
+    plan = Plan('q', 'h100-sxm', dict.fromkeys(READY, True), ('stop',),
+                CampaignRun(name='first', seconds=600, basis='stated', optional=False),
+                tuple(CampaignRun(name=str(i), seconds=1000 + 997 * i % 20_000, basis='stated',
+                                  optional=i >= 150) for i in range(200)), 3600, 3600, 3600, Fraction(10))
+    def with_variants(): return choose(large, tariff, cards, q), make_variants(large, tariff, cards, q,
+            Asked(stand_in), VARIED)
     def asked(): return near_misses(choose(large, tariff, cards, q), large, tariff, cards, q, Asked(stand_in))
     def all_of_them():
         for o in many: choose(o, tariff, cards, q)
-    return [dict(name='one choice, 45 rates, with 6 variants', seconds=timed(with_variants, repeats), bar_seconds=0.05),
+    return [dict(name='one choice, 45 rates, with 6 variants', seconds=timed(with_variants, repeats),
+                 bar_seconds=0.05),
             dict(name='one choice with its near misses', seconds=timed(asked, repeats), bar_seconds=None),
             dict(name='1,000 estimates x 45 rates', seconds=timed(all_of_them, 3), bar_seconds=2.0),
-            dict(name='a campaign of 200 runs', seconds=timed(lambda: make_campaign(plan, tariff), 3), bar_seconds=1.0)]
+            dict(name='a campaign of 200 runs', seconds=timed(lambda: make_campaign(plan, tariff), 3),
+                 bar_seconds=1.0)]
 
-# %% ../../nbs/benchmarks/choose.ipynb #3ec1aa4b
+# %% ../../nbs/benchmarks/choose.ipynb #99808bb6
 def main(argv: list[str] | None = None, # arguments; the process's own if absent
         ) -> int: # 0 if every bar is kept, else 1
     "Print every measurement beside its bar"
-    parser = argparse.ArgumentParser(prog='python -m iteragpu_lab.benchmarks.choose', description='How long choosing takes, beside the bars.')
+    parser = argparse.ArgumentParser(prog='python -m iteragpu_lab.benchmarks.choose',
+                                     description='How long choosing takes, beside the bars.')
     parser.add_argument('--json', metavar='FILE', help='also write the rows to this file')
     args = parser.parse_args(argv)
     found = rows()
-    for o in found: print(f'{o["name"]:40} {o["seconds"] * 1000:9.1f} ms  ' + (f'bar {o["bar_seconds"] * 1000:,.0f} ms' if o['bar_seconds'] else 'no bar'))
+    for o in found:
+        print(f'{o["name"]:40} {o["seconds"] * 1000:9.1f} ms  '
+              + (f'bar {o["bar_seconds"] * 1000:,.0f} ms' if o['bar_seconds'] else 'no bar'))
     if args.json: Path(args.json).write_text(json.dumps({'rows': found}, indent=2) + '\n', encoding='utf-8')
     return int(any(o['bar_seconds'] and o['seconds'] > o['bar_seconds'] for o in found))
 
