@@ -118,7 +118,7 @@ def test_every_payment(kind, amount, late, word, fulfilled):
         account = ledger.RENTAL if kind == 'OR' else ledger.BALANCE
         assert accounts(db)[account] - before[account] == moved
 
-# %% ../../nbs/tests/test_orders_books.ipynb #f8f1ac3c
+# %% ../../nbs/tests/test_orders_books.ipynb #b015eb14
 class Model:
     "What the books should say"
     def __init__(self): self.owners, self.intents, self.ledger, self.stages = {}, {}, [], {}
@@ -129,7 +129,7 @@ class Model:
         return o['end'] or ('superseded' if later else 'expired' if now >= o['expires'] else 'open')
 
     def balance(self):
-        return sum(((to == 'balance') - (source == 'balance')) * cents for to, source, _, cents in self.ledger)
+        return sum(((to == 'balance') - (source == 'balance')) * c for to, source, _, c in self.ledger)
 
     def done(self, owner): return any(reference == owner for _, _, reference, _ in self.ledger)
 
@@ -143,7 +143,7 @@ class Model:
             self.ledger.append(('rental' if o['owner'].startswith('OR') else 'balance', 'outside', o['owner'],
                                 credited or self.owners[o['owner']]))
 
-# %% ../../nbs/tests/test_orders_books.ipynb #4107c3c3
+# %% ../../nbs/tests/test_orders_books.ipynb #46e19809
 def refused(act) -> bool:
     "Whether an action was refused"
     try: act()
@@ -191,7 +191,8 @@ class Books(RuleBasedStateMachine):
         exact = Fraction(self.model.owners[owner], 100) / price * 10**decimals
         asked = -(-exact.numerator // exact.denominator) + own
         words = (*of, f'{rate // 10_000}.{rate % 10_000:04d}', ADDRESSES[of], moment(self.now + life))
-        act = lambda: books.new_intent(self.db, owner, *words, coins(asked, decimals) if own else None, self.at())
+        act = lambda: books.new_intent(self.db, owner, *words, coins(asked, decimals) if own else None,
+                                       self.at())
         if self.model.done(owner): assert refused(act) or not act()[1]
         else:
             name, fresh = act()
@@ -214,7 +215,8 @@ class Books(RuleBasedStateMachine):
         credit = credited if word and not order else None
         said = (coins(received, o['decimals']), word and order, credit)
         act = lambda: books.confirm(self.db, name, *said, self.at())
-        if o['end'] == 'confirmed': assert refused(act) if (received, word, credit) != o['facts'] else not act()
+        if o['end'] == 'confirmed':
+            assert refused(act) if (received, word, credit) != o['facts'] else not act()
         elif o['end'] != 'reported' or word and self.model.done(o['owner']): assert refused(act)
         else:
             assert act() and not act()
@@ -240,7 +242,8 @@ class Books(RuleBasedStateMachine):
         name = self.shown(data.draw(st.sampled_from(sorted(self.model.owners))), of, rate, 2, False)
         self.now += wait
         if name: self.reported(name, 0)
-        if name and not (word and self.model.done(self.model.intents[name]['owner'])): self.confirmed(name, off, word, 77)
+        if name and not (word and self.model.done(self.model.intents[name]['owner'])):
+            self.confirmed(name, off, word, 77)
 
     @rule(data=st.data())
     def fund(self, data):
@@ -320,12 +323,13 @@ class Books(RuleBasedStateMachine):
             assert export_books(second, self.at()) == whole
         self.opened.__exit__(None, None, None)
 
-# %% ../../nbs/tests/test_orders_books.ipynb #f9b150de
-SEQUENCES = int(os.environ.get('ORDERS_SEQUENCES', 200))
+# %% ../../nbs/tests/test_orders_books.ipynb #1f86014c
+SEQUENCES = int(os.environ.get('ORDERS_SEQUENCES', 120))
 
 def test_random_sequences():
     run_state_machine_as_test(Books, settings=settings(
-        max_examples=SEQUENCES, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)))
+        max_examples=SEQUENCES, stateful_step_count=30, deadline=None,
+        suppress_health_check=list(HealthCheck)))
 
 # %% ../../nbs/tests/test_orders_books.ipynb #33f9a6ca
 WRITES = ('BEGIN', 'INSERT', 'DELETE', 'UPDATE', 'CREATE', 'COMMIT', 'PRAGMA user_version =',

@@ -140,13 +140,14 @@ def test_bad_addresses(asset, network, text, why):
     with pytest.raises(Refused, match=why) as e: check_address(text, pair(asset, network))
     assert not text or text not in str(e.value)
 
-# %% ../../nbs/tests/test_orders_payments.ipynb #11f6bcf0
+# %% ../../nbs/tests/test_orders_payments.ipynb #f65c33d0
 CONTRACTS = (
     ('ethereum', '0xdAC17F958D2ee523a2206206994597C13D831ec7'),
     ('ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'),
     ('tron', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'),
     ('solana', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
     ('solana', 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'),
+    ('solana', 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'), ('tron', 'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8'),
 )
 
 @pytest.mark.parametrize('network, text', CONTRACTS)
@@ -217,12 +218,12 @@ def test_about_half_of_all_bytes_are_on_the_curve():
     made = random.Random(1)
     assert 400 < sum(on_curve(made.randbytes(32)) for _ in range(1000)) < 600
 
-# %% ../../nbs/tests/test_orders_payments.ipynb #548f95c4
+# %% ../../nbs/tests/test_orders_payments.ipynb #64bd6b7a
 def test_payment_links():
     link = lambda asset, network, address, units: payment_uri(pair(asset, network), address, units)[0]
     assert link('USDT', 'ethereum', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 149_990_000) == (
         'ethereum:0xdAC17F958D2ee523a2206206994597C13D831ec7@1/transfer?address=0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed&uint256=149990000')
-    assert link('ETH', 'ethereum', '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', 2_014 * 10**15) == (
+    assert link('ETH', 'ethereum', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 2_014 * 10**15) == (
         'ethereum:0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed@1?value=2014000000000000000')
     assert link('SOL', 'solana', 'mvines9iiHiQTysrwkJjGf2gb9Ex9jXJX8ns3qwf2kN', 1) == (
         'solana:mvines9iiHiQTysrwkJjGf2gb9Ex9jXJX8ns3qwf2kN?amount=0.000000001')
