@@ -49,7 +49,7 @@ class Tape:
         "What autograd kept, by name."
         return {name: self.live[name] for name in self.live if name in self.kept}
 
-# %% ../../nbs/estimate/18_activations.ipynb #13dcf53d
+# %% ../../nbs/estimate/18_activations.ipynb #520e9133
 @dataclass(slots=True)
 class Flow:
     "Sizes that all operations of one pass share."
@@ -68,6 +68,7 @@ class Flow:
     targets: tuple[str, ...] = ()
     adapter: int = 4  # bytes of an adapter element
     half: bool = False  # the compute dtype is float16
+    sources: int = 0  # tokens of an encoder's output; 0: as many as this pass has
 
     @property
     def tokens(self) -> int:
@@ -90,12 +91,15 @@ def attention_kernel(a: Attention, width: int, masked: bool, dropout: float, wan
     if a.head_size % aligned == a.value_size % aligned == 0 and not grouped: return 'efficient'
     return 'math'
 
-# %% ../../nbs/estimate/18_activations.ipynb #bad3e10f
+# %% ../../nbs/estimate/18_activations.ipynb #914fb732
 def normalize(f: Flow, source: str, out: str, width: int = 0, rows: int = 0, keep_out: bool = True, stream: int = 0, unit: bool = False) -> None:
     "A norm of `source`; `rows` x `width` elements."
     t, w, n, size = f.tape, width or f.hidden, rows or f.tokens, stream or f.stream
     copied = size != 4
-    if f.style.norm == 'layer':
+    if f.style.norm == 'fused':
+        t.make(out, n, w, size)
+        t.keep(source)
+    elif f.style.norm == 'layer':
         t.make(out, n, w, size)
         t.make(out + ' statistics', n, 2, 4)
         t.keep(source, out + ' statistics')
@@ -383,7 +387,7 @@ def _shared(f: Flow, m: Mlp, source: str) -> None:
     t.make('feed-forward output', f.tokens, f.hidden, f.compute)
     t.drop('summed output')
 
-# %% ../../nbs/estimate/18_activations.ipynb #268ebcc9
+# %% ../../nbs/estimate/18_activations.ipynb #9634ae84
 def dropout(f: Flow, name: str, probability: float) -> str:
     "Dropout while training: a new tensor and a mask of booleans that autograd keeps."
     if not (f.tape.saving and probability): return name
@@ -418,12 +422,26 @@ def _pre_norm(f: Flow, layer: Layer) -> None:
     if both: y = _after(f, y, 'attention output normed')
     t.make('residual', f.tokens, f.hidden, f.stream)
     if not f.style.holds_attention: t.drop(y)
+    if layer.cross: _cross(f, layer.cross)
     normalize(f, 'residual', 'normed again')
     y = dropout(f, _mlp(f, layer, 'normed again'), f.style.dropout)
     t.drop('normed again')
     if both: y = _after(f, y, 'feed-forward output normed')
     add(f, 'residual', y, 'layer output')
     t.drop('attention output', 'attention output dropped')
+
+def _cross(f: Flow, a: Attention) -> None:
+    "Attention over the encoder's output, between the two parts of a decoder layer."
+    t = f.tape
+    normalize(f, 'residual', 'normed for cross')
+    for name, width in (('cross queries', a.query_width), ('cross keys', a.query_width), ('cross values', a.output_width)):
+        t.make(name, f.batch * (f.length if name == 'cross queries' else f.sources or f.length), width, f.compute)
+    t.make('cross attention', f.tokens, a.output_width, f.compute)
+    t.keep('cross queries', 'cross keys', 'cross values', 'cross attention', 'normed for cross')
+    t.make('cross output', f.tokens, f.hidden, f.compute)
+    t.drop('cross queries', 'cross keys', 'cross values', 'cross attention', 'normed for cross')
+    t.make('residual', f.tokens, f.hidden, f.stream)
+    t.drop('cross output')
 
 def _after(f: Flow, source: str, out: str) -> str:
     normalize(f, source, out, keep_out=False, stream=f.compute)

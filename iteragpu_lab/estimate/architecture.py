@@ -54,7 +54,7 @@ def decoder(c: Fields, kind: str, family: Family) -> Architecture:
     return Architecture(c.where, kind, h, v, layers, _embeddings(c, family, h, v), _final(c, family, h), () if tied else linear('lm_head', v, h, bias, 'head'), style=with_dropout(c, family.style),
                         max_context=c.get('max_position_embeddings'), buffer_bytes=_rotary_buffers(c, family, layers) + scale)
 
-# %% ../../nbs/estimate/10_architecture.ipynb #322b8cfc
+# %% ../../nbs/estimate/10_architecture.ipynb #567a2fcb
 _JOINED = {  # model_type: (tower, projector, text family where the nested config does not say)
     'llava': (clip_tower, llava_projector, 'llama'), 'gemma3': (siglip_tower, gemma3_projector, 'gemma3_text'),
     'llama4': (None, None, 'llama4_text'), 'gemma4': (None, None, 'gemma4_text'), 'mistral3': (None, None, 'mistral'),
@@ -69,9 +69,9 @@ def _joined(config: dict[str, Any], kind: str, name: str) -> Architecture:
     vision = Fields({'image_size': 224 if kind == 'gemma3' else 336, **config['vision_config']}, f'vision_config of {name}')
     outside, layers, buffers = tower(vision)
     projector = project(vision.need('hidden_size'), text.hidden)
-    return replace(text, family=kind, layers=layers + text.layers, embeddings=outside + projector + text.embeddings, buffer_bytes=text.buffer_bytes + -(-buffers // 512) * 512)
+    return replace(text, family=kind, layers=layers + text.layers, embeddings=outside + projector + text.embeddings, buffer_bytes=text.buffer_bytes + -(-buffers // 512) * 512, vision_tokens=buffers // 8)
 
-# %% ../../nbs/estimate/10_architecture.ipynb #5f1c2907
+# %% ../../nbs/estimate/10_architecture.ipynb #c5da41fb
 _WHOLE = {'bert': bert, 't5': t5, 'vit': vit, 'whisper': whisper}
 _SAME = {'mt5': 't5', 'phi4': 'phi3', 'gemma3_text_only': 'gemma3_text', 'qwen3_vl_text': 'qwen3', 'llama4_text_only': 'llama4_text', 'granite': 'llama', 'stablelm': 'llama',
          'smollm3': 'llama', 'seed_oss': 'llama', 'ministral3': 'mistral', 'kimi_k2': 'deepseek_v3'}
@@ -86,7 +86,7 @@ def read_config(config: dict[str, Any], name: str = 'config.json') -> Architectu
     if kind in _WHOLE: return _WHOLE[kind](Fields(config, name))
     if kind not in FAMILIES and isinstance(config.get('text_config'), dict): return replace(read_config(config['text_config'], name), notes=(f'model_type {kind!r}: its text_config alone is sized',))
     family = FAMILIES.get(kind)
-    found = decoder(Fields(config, name), kind, family or Family(norm_bias=False))
+    found = decoder(Fields(config, name), kind, family or Family())
     if family: return found
     return replace(found, notes=found.notes + (f'model_type {kind!r} is not known: its fields were read as those of a Llama-like decoder',))
 

@@ -5,12 +5,12 @@
 # %% auto #0
 __all__ = ['encoder_layer', 'bert', 't5', 'vit', 'whisper', 'clip_tower', 'siglip_tower', 'llava_projector', 'gemma3_projector']
 
-# %% ../../nbs/estimate/09_encoders.ipynb #0e86aa64
-from typing import Any
+# %% ../../nbs/estimate/09_encoders.ipynb #2566371c
+from dataclasses import replace
 from .families import Fields, linear, norm, with_dropout
 from .layers import Architecture, Attention, Layer, Mlp, Style, Weight
 
-# %% ../../nbs/estimate/09_encoders.ipynb #4cbe2660
+# %% ../../nbs/estimate/09_encoders.ipynb #fa6bcc2b
 def encoder_layer(hidden: int, heads: int, size: int, mlp: Mlp, biases: tuple[bool, bool, bool, bool], norm_bias: bool = True,
                   part: str = 'encoder', cross: bool = False, causal: bool = False) -> Layer:
     "A layer from its sizes; `biases` are those of queries, keys, values and output."
@@ -20,15 +20,15 @@ def encoder_layer(hidden: int, heads: int, size: int, mlp: Mlp, biases: tuple[bo
     up = sum((linear(n, mlp.width, hidden, mlp.bias) for n in (('gate_proj', 'up_proj') if mlp.gated else ('fc1',))), ())
     attentions = 2 if cross else 1
     weights = one * attentions + up + linear('fc2', hidden, mlp.width, mlp.bias) + norm(hidden, attentions + 1, norm_bias)
-    return Layer(a, mlp, weights, cross=a if cross else None, part=part, norms=attentions + 1)
+    return Layer(a, mlp, weights, cross=replace(a, causal=False) if cross else None, part=part, norms=attentions + 1, hidden=hidden)
 
-# %% ../../nbs/estimate/09_encoders.ipynb #b50915b1
+# %% ../../nbs/estimate/09_encoders.ipynb #1e1708c8
 def bert(c: Fields) -> Architecture:
     "BERT with the head that the config names."
     h, v, n = c.need('hidden_size'), c.need('vocab_size'), c.get('max_position_embeddings', 512)
     heads = c.need('num_attention_heads')
     layer = encoder_layer(h, heads, h // heads, Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'), bias=True), (True,) * 4)
-    named = (c.get('architectures') or ['BertForMaskedLM'])[0]
+    named = str((c.get('architectures') or ['BertForMaskedLM'])[0])
     masked = 'MaskedLM' in named or 'PreTraining' in named
     final = linear('transform', h, h, True) + norm(h, bias=True) + (Weight('decoder.bias', (v,), 'bias'),) if masked else linear('pooler', h, h, True)
     tables = (Weight('word_embeddings', (v, h), 'embedding'), Weight('position_embeddings', (n, h), 'embedding'),
@@ -50,7 +50,7 @@ def t5(c: Fields) -> Architecture:
     return Architecture(c.where, 't5', h, v, (encoder,) * layers + (decoder,) * decoders, (Weight('shared', (v, h), 'embedding'), bias), norm(h, 2),
                         () if tied else linear('lm_head', v, h, kind='head'), style=with_dropout(c, Style('rms', 0.1, 0.1, 0.1, loss_shift=False, float32_logits=False)))
 
-# %% ../../nbs/estimate/09_encoders.ipynb #0ab9b663
+# %% ../../nbs/estimate/09_encoders.ipynb #03cb6d5c
 def vit(c: Fields) -> Architecture:
     "A vision transformer with its classifier, or with the pooler of the bare model."
     h, heads, size, patch = c.need('hidden_size'), c.need('num_attention_heads'), c.need('image_size'), c.need('patch_size')
@@ -61,7 +61,7 @@ def vit(c: Fields) -> Architecture:
     head = linear('pooler', h, h, True) if (c.get('architectures') or ['ViTForImageClassification'])[0] == 'ViTModel' else linear('classifier', labels, h, True)
     inputs = (Weight('patch_embeddings', (h, c.get('num_channels', 3), patch, patch), 'other'), Weight('patch_embeddings.bias', (h,), 'bias'),
               Weight('cls_token', (1, 1, h), 'embedding'), Weight('position_embeddings', (1, tokens, h), 'embedding'))
-    return Architecture(c.where, 'vit', h, labels, (layer,) * c.need('num_hidden_layers'), inputs, norm(h, bias=True) + head, (), style=Style('layer', loss_shift=False), max_context=tokens)
+    return Architecture(c.where, 'vit', h, labels, (layer,) * c.need('num_hidden_layers'), inputs, norm(h, bias=True) + head, (), style=Style('layer', loss_shift=False), max_context=tokens, vision_tokens=tokens)
 
 def whisper(c: Fields) -> Architecture:
     "Whisper: two convolutions, an encoder and a decoder; keys have no bias."
@@ -74,7 +74,7 @@ def whisper(c: Fields) -> Architecture:
               Weight('encoder.embed_positions', (c.get('max_source_positions', 1500), h), 'embedding'), Weight('embed_tokens', (v, h), 'embedding'),
               Weight('decoder.embed_positions', (c.get('max_target_positions', 448), h), 'embedding'))
     return Architecture(c.where, 'whisper', h, v, sides['encoder'] + sides['decoder'], inputs, norm(h, 2, True), (), style=Style('layer', loss_shift=False, float32_logits=False),
-                        max_context=c.get('max_target_positions', 448))
+                        max_context=c.get('max_target_positions', 448), source_tokens=c.get('max_source_positions', 1500))
 
 # %% ../../nbs/estimate/09_encoders.ipynb #b7992905
 def _tower_layers(c: Fields) -> tuple[Layer, ...]:

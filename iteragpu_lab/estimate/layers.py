@@ -99,7 +99,7 @@ class Mlp:
     def active_width(self) -> int:  # rows that work for one token
         return self.width * (self.top_k if self.experts else 1) + self.shared
 
-# %% ../../nbs/estimate/06_layers.ipynb #119b98ad
+# %% ../../nbs/estimate/06_layers.ipynb #cca83876
 @dataclass(frozen=True)
 class Layer:
     "One block of a model."
@@ -111,6 +111,7 @@ class Layer:
     parallel: bool = False  # attention and feed-forward read the same input
     norms: int = 2  # normalizations of the hidden width
     shared_norm: bool = False  # one norm feeds both parallel parts
+    hidden: int = 0  # its own hidden width; 0: the model's
 
     @cached_property
     def parameters(self) -> int:
@@ -131,7 +132,7 @@ class Style:
     holds_attention: bool = False  # a variable of the block names the attention's output until its end (GPT-2)
     float32_logits: bool = True  # logits are copied to float32 for the loss
 
-# %% ../../nbs/estimate/06_layers.ipynb #fb89728e
+# %% ../../nbs/estimate/06_layers.ipynb #d329514b
 @dataclass(frozen=True)
 class Architecture:
     "A model as shapes."
@@ -146,6 +147,8 @@ class Architecture:
     style: Style = Style()
     max_context: int | None = None
     head_transform: int = 0  # width of a dense layer before the output matrix (BERT)
+    source_tokens: int = 0  # tokens of the encoder; 0: as many as the decoder's
+    vision_tokens: int = 0  # patches of one image
     buffer_bytes: int = 0  # buffers that stay on the card, rounded
     notes: tuple[str, ...] = ()
     source: str = ''

@@ -7,8 +7,9 @@ __all__ = ['RECOMPUTED', 'Saved', 'Trained', 'targeted', 'linear_names', 'traine
            'train_flow', 'forward_tape', 'saved_activations', 'outer_saved', 'loss_tapes', 'gradient_part',
            'loss_parts', 'backward_parts', 'closing_parts', 'standing_parts', 'training_parts']
 
-# %% ../../nbs/estimate/30_training.ipynb #40c8d550
+# %% ../../nbs/estimate/30_training.ipynb #c27e9641
 from dataclasses import dataclass, replace
+from math import prod
 from ..documents import Refused
 from .activations import Flow, Tape, block, normalize
 from .backward import block_back
@@ -78,10 +79,11 @@ def optimizer_temporaries(t: Trained, s: Setting) -> tuple[int, str, str]:
     if s.optimizer == 'adafactor': return t.largest * t.width, f'{t.largest:,} x {t.width} B', 'torch/optim/_adafactor.py: variance estimate of the largest tensor'
     return 0, '0', f'torch/optim: {s.optimizer} {s.optimizer_mode} makes no tensors of the parameters\' size'
 
-# %% ../../nbs/estimate/30_training.ipynb #1f87c43e
+# %% ../../nbs/estimate/30_training.ipynb #4b19e213
 def train_flow(architecture: Architecture, s: Setting, layer: Layer) -> Flow:
     "A saving tape with this setting's sizes."
     f = flow(architecture, s, layer, s.context_tokens, s.context_tokens, saving=True)
+    if s.fused_norms: f.style = replace(f.style, norm='fused')
     f.frozen, f.rank, f.targets, f.adapter = s.lora_rank is not None, s.lora_rank or 0, s.lora_targets, BYTES[s.lora_dtype]
     return f
 
@@ -97,7 +99,7 @@ def forward_tape(architecture: Architecture, s: Setting, layer: Layer) -> Flow:
 def _output_kept(f: Flow) -> bool:
     # The next norm saves its input itself, unless it makes a float32 copy of it first; a product saves it where norms follow the parts.
     if f.style.post_norm: return not f.frozen and not f.mixed
-    return f.style.norm == 'layer' or f.stream == 4
+    return f.style.norm in ('layer', 'fused') or f.stream == 4
 
 # Selective checkpointing (Korthikanti 2022) recomputes the inside of attention and keeps the rest.
 RECOMPUTED = ('repeated keys', 'repeated values', 'probabilities', 'probabilities in float32', 'log sums', 'scaled queries', 'scaled keys', 'expanded values', 'additive mask')
@@ -110,8 +112,8 @@ def saved_activations(architecture: Architecture, s: Setting) -> tuple[Saved, li
     found: Saved = {}
     for layer, n, f in kinds:
         if s.checkpointing == 'full':
-            size = alone(f.tokens * architecture.hidden * f.stream)
-            _collect(found, 'layer inputs', n, size, (f.tokens, architecture.hidden, f.stream))
+            factors = (f.tokens, architecture.hidden, 4 if s.wide_inputs else f.stream)
+            _collect(found, 'layer inputs', n, alone(prod(factors)), factors)
             continue
         for name, (size, factors) in f.tape.saved().items():
             if name != 'layer input' and not (s.checkpointing == 'selective' and name in RECOMPUTED): _collect(found, name, n, size, factors)
@@ -128,7 +130,7 @@ def _collect(found: Saved, name: str, n: int, size: int, factors: tuple[int, ...
     before, formula = found.get(name, (0, []))
     found[name] = (before + n * size, formula + [(n, factors)])
 
-# %% ../../nbs/estimate/30_training.ipynb #f88dae81
+# %% ../../nbs/estimate/30_training.ipynb #64439eb4
 def outer_saved(architecture: Architecture, s: Setting) -> Tape:
     "What is saved between the embedding and the loss, outside the layers."
     f = train_flow(architecture, s, architecture.layers[-1])
@@ -148,7 +150,7 @@ def outer_saved(architecture: Architecture, s: Setting) -> Tape:
     if not style.post_norm or style.norm != 'layer': normalize(f, 'layer output', 'final norm')
     if architecture.head_transform: _transform(f, architecture)
     if f.mixed: _mixed_head(f, architecture)
-    t.kept.discard('layer output')
+    if s.checkpointing != 'full' or not _output_kept(f): t.kept.discard('layer output')
     t.drop('layer output', 'final norm')
     t.make('labels', 3, f.tokens, 8)
     t.keep('labels')
@@ -170,10 +172,13 @@ def loss_tapes(architecture: Architecture, s: Setting) -> tuple[Tape, Tape]:
     "The tensors of the loss forward and backward."
     rows, v, width, capped = s.batch * s.context_tokens, architecture.vocabulary, s.compute, architecture.style.softcap
     ahead, back = Tape(), Tape()
+    if s.lora_rank: ahead.make('final norm', rows, architecture.hidden, width)
     if s.loss == 'fused': return ahead, back
     ahead.make('logits', rows, v, width)
     if capped: ahead.make('logits tanh', rows, v, width)
     if width != 4 and architecture.style.float32_logits: ahead.make('logits in float32', rows, v, 4)
+    if s.loss in ('shifted', 'in-place'): ahead.make('shifted logits', rows, v, 4)
+    if s.loss == 'in-place': return ahead, back
     ahead.make('log softmax', rows, v, 4)
     if capped: back.make('logits tanh', rows, v, width)
     for name in ('log softmax', 'gradient of the loss', 'gradient of log softmax'): back.make(name, rows, v, 4)

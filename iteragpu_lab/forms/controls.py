@@ -18,7 +18,7 @@ from ..documents import Refused, write_new
 from .pieces import STYLE, frame
 from .words import say
 
-# %% ../../nbs/forms/03_controls.ipynb #3f33ab4d
+# %% ../../nbs/forms/03_controls.ipynb #5fbed0b0
 _LABEL = dict(description_width='150px')
 
 def _under(text: str, kind: str) -> str:
@@ -33,8 +33,9 @@ class Control:
                  field: W.Widget, # with a `value`
                  hint: str = '', # a line under it
                  needed: bool = False, # whether the option is given even when the field is empty
+                 several: bool = False, # whether each word in the field is an argument of its own
                 ):
-        self.flag, self.field, self.needed = flag, field, needed
+        self.flag, self.field, self.needed, self.several = flag, field, needed, several
         self.hint, self.below = W.HTML(_under(hint, 'hint')), W.HTML()
         self.hint.layout.display = '' if hint else 'none'
         self.below.layout.display = 'none'
@@ -47,6 +48,7 @@ class Control:
         if isinstance(value, bool): return [self.flag] if value else []
         text = '' if value is None else str(value).strip()
         if self.flag.isupper(): return [text] if text or self.needed else []
+        if self.several: return [self.flag, *text.split()] if text else []
         # An option and its value are one argument: a value that begins with a dash is a value all the same.
         return [f'{self.flag}={text}'] if text.startswith('-') else [self.flag, text] if text or self.needed else []
 
@@ -64,15 +66,16 @@ class Control:
         "Whether it is to be seen"
         return self.widget.layout.display != 'none'
 
-# %% ../../nbs/forms/03_controls.ipynb #4a29b402
+# %% ../../nbs/forms/03_controls.ipynb #048cd690
 def text_box(flag: str, # the option
              label: str, # its label
              value: str = '', # at first
              hint: str = '', # a line under it
              needed: bool = False, # whether it is given even when empty
+             several: bool = False, # whether each word is an argument of its own
             ) -> Control:
     "A field to type in"
-    return Control(flag, W.Text(value=str(value), description=label, style=_LABEL, layout=W.Layout(width='340px')), hint, needed)
+    return Control(flag, W.Text(value=str(value), description=label, style=_LABEL, layout=W.Layout(width='340px')), hint, needed, several)
 
 def menu(flag: str, # the option
          label: str, # its label
@@ -172,10 +175,10 @@ class KeepBox:
             self.said.value = f'<div role="status" class="ig-hint">{escape(say("form.kept", path=path))}</div>'
         except Refused as e: self.said.value = _under(f'✗ {e}', 'fault')
 
-# %% ../../nbs/forms/03_controls.ipynb #655f598b
+# %% ../../nbs/forms/03_controls.ipynb #96d59900
 SHEET = STYLE + '''<style>
 .ig-hint,.ig-fault{font-size:12px;line-height:1.35;margin:-2px 0 2px 158px;max-width:330px;color:var(--jp-ui-font-color1,#222)}
-.ig-fault{font-weight:600;border-left:4px solid var(--jp-error-color1,#b00020);padding-left:6px;background:var(--jp-layout-color1,#fff)}
+.ig-fault{font-weight:600;border-left:4px solid var(--jp-error-color1,#b00020);padding-left:6px;background:var(--jp-layout-color0,#fff)}
 .ig-form{--jp-widgets-horizontal-tab-width:170px} .ig-form .widget-tab-contents,.ig-form .jupyter-widget-TabPanel-tabContents{overflow:visible}
 .ig-pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:6px;margin:4px 0;color:var(--jp-ui-font-color1,#222);background:var(--jp-layout-color2,#eee);
  font:12px/1.4 var(--jp-code-font-family,monospace);max-height:320px;overflow-y:auto}

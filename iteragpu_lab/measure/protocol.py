@@ -11,19 +11,22 @@ __all__ = ['DTYPES', 'HIDDEN_FACTOR', 'SEED', 'SLOWDOWNS', 'IDLE', 'LOW_CLOCK', 
            'requested_bytes', 'largest_free_block', 'memory_explanation', 'BoundHit', 'status_of', 'failure_of',
            'forget_frames', 'run_phases', 'partial_path', 'refuse_taken', 'PartialFile', 'spread_of', 'slow_first',
            'trend_chance', 'drifting', 'steadiness', 'process_bytes_of', 'memory_flags', 'summary_of',
-           'synthetic_model', 'run_header', 'measurement_from', 'signals_handled', 'open_device', 'measure_phases',
-           'measure_network', 'recover', 'measurement_text', 'add_network_arguments', 'network_settings',
-           'show_measurement', 'measure_verb']
+           'synthetic_model', 'run_header', 'measurement_from', 'not_in_effect', 'signals_handled', 'open_device',
+           'measure_phases', 'measure_network', 'recover', 'measurement_text', 'add_network_arguments',
+           'network_settings', 'show_measurement', 'measure_verb']
 
-# %% ../../nbs/measure/02_protocol.ipynb #81a29d6a
+# %% ../../nbs/measure/02_protocol.ipynb #39d02d7b
 import argparse, contextlib, gc, json, os, re, signal, statistics, sys, threading, time, traceback, uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from ..commands import Verb, columns, strong, whole_argument
-from ..documents import Measurement, PhaseRow, Refused, new, refusal, to_dict, to_json, utc_now, write_new
-from .environment import NotKnown, VARIABLES, answer, answers, cause, device_index, load_nvml, load_torch, nvml_handle, record_environment, used_by_others, why_unavailable
+from ..documents import (Measurement, PhaseRow, Refused, new, refusal, to_dict, to_json, utc_now,
+                                    write_new)
+from .environment import (NotKnown, VARIABLES, answer, answers, cause, device_index,
+                                              load_nvml, load_torch, nvml_handle, record_environment,
+                                              used_by_others, why_unavailable)
 from ..units import exact, gib
 try: import fcntl
 except ImportError: fcntl = None # Windows: the partial file is not locked there
@@ -54,7 +57,7 @@ class NetworkSettings:
         "Parameters of the network"
         return 2 * self.width * self.hidden_width + self.hidden_width + self.width
 
-# %% ../../nbs/measure/02_protocol.ipynb #b0f3effc
+# %% ../../nbs/measure/02_protocol.ipynb #fd80e7c8
 class DeviceProbe:
     "Reads one device, by name"
     def __init__(self, torch: Any, # the module
@@ -76,8 +79,10 @@ class DeviceProbe:
     def prove(self) -> None:
         "Refuse a device whose counters do not move"
         try: moved = self._moved()
-        except Exception as e: raise Refused(f'nothing was measured: {self.device} cannot hold a block of 1 MiB: {cause(e)}') from None
-        if moved < 2**20: raise Refused(f'nothing was measured: on {self.device} 1 MiB was allocated and the counter moved by {moved} B')
+        except Exception as e:
+            raise Refused(f'nothing was measured: {self.device} cannot hold a block of 1 MiB: {cause(e)}') from None
+        if moved < 2**20:
+            raise Refused(f'nothing was measured: on {self.device} 1 MiB was allocated and the counter moved by {moved} B')
 
     def synchronize(self) -> None:
         "Wait until the device has done what it was given"
@@ -91,19 +96,22 @@ class DeviceProbe:
                  reasons: dict[str, str], # filled where the device does not say
                 ) -> dict[str, int | None]: # fields of a row, bytes
         "What is allocated, reserved and free"
-        free, total = answer(f'{moment}_device_free_bytes', lambda: self.cuda.mem_get_info(self.device), reasons) or (None, None)
+        free, total = answer(f'{moment}_device_free_bytes', lambda: self.cuda.mem_get_info(self.device),
+                             reasons) or (None, None)
         if total is None: reasons.setdefault('device_total_bytes', reasons[f'{moment}_device_free_bytes'])
-        return {f'{moment}_allocated_bytes': self.cuda.memory_allocated(self.device), f'{moment}_reserved_bytes': self.cuda.memory_reserved(self.device),
+        return {f'{moment}_allocated_bytes': self.cuda.memory_allocated(self.device),
+                f'{moment}_reserved_bytes': self.cuda.memory_reserved(self.device),
                 f'{moment}_device_free_bytes': free, 'device_total_bytes': total}
 
     def peaks(self, reasons: dict[str, str], # filled where a counter stayed at 0
              ) -> dict[str, int | None]: # fields of a row, bytes
         "The largest values since the last reset"
-        found = dict(peak_allocated_bytes=self.cuda.max_memory_allocated(self.device), peak_reserved_bytes=self.cuda.max_memory_reserved(self.device))
+        found = dict(peak_allocated_bytes=self.cuda.max_memory_allocated(self.device),
+                     peak_reserved_bytes=self.cuda.max_memory_reserved(self.device))
         reasons.update({k: 'the counter stayed at 0, which is no measurement' for k, v in found.items() if not v})
         return {k: v or None for k, v in found.items()}
 
-# %% ../../nbs/measure/02_protocol.ipynb #c606384a
+# %% ../../nbs/measure/02_protocol.ipynb #2ecaea89
 class EventPair:
     "Two events around a piece of work on one device"
     def __init__(self, probe: DeviceProbe) -> None: # whose device is timed
@@ -117,16 +125,19 @@ class EventPair:
     def seconds(self) -> float: # NotKnown where the two are not told apart
         "Time between the events, once the device is synchronized"
         elapsed = self.first.elapsed_time(self.last) / 1000
-        if not elapsed > 0: raise NotKnown('the events are closer than their resolution of about 0.5 microseconds')
+        if not elapsed > 0:
+            raise NotKnown('the events are closer than their resolution of about 0.5 microseconds')
         return elapsed
 
-# %% ../../nbs/measure/02_protocol.ipynb #27304897
-SLOWDOWNS = {0x4: 'power cap', 0x8: 'hardware slowdown', 0x20: 'software thermal slowdown', 0x40: 'hardware thermal slowdown', 0x80: 'power brake'}
+# %% ../../nbs/measure/02_protocol.ipynb #bdc4a570
+SLOWDOWNS = {0x4: 'power cap', 0x8: 'hardware slowdown', 0x20: 'software thermal slowdown',
+             0x40: 'hardware thermal slowdown', 0x80: 'power brake'}
 IDLE, LOW_CLOCK = 0x1, 0.75 # bit of an idle card; fraction of the highest clock below which a working card counts as slowed
 SHORTEST_ENERGY_WINDOW_SECONDS = 0.05
 
 def _clock_event_reasons(nvml: Any, handle: Any) -> int:
-    ask = getattr(nvml, 'nvmlDeviceGetCurrentClocksEventReasons', None) or nvml.nvmlDeviceGetCurrentClocksThrottleReasons
+    ask = getattr(nvml, 'nvmlDeviceGetCurrentClocksEventReasons',
+                  None) or nvml.nvmlDeviceGetCurrentClocksThrottleReasons
     return ask(handle)
 
 def _processes_on_card(nvml: Any, handle: Any) -> int:
@@ -152,12 +163,15 @@ def driver_state(probe: DeviceProbe, # of the card
     "Clocks, temperature, slowdowns and the energy counter of one moment"
     n, h = probe.nvml, probe.handle
     if n is None: return {}
-    return answers(f'driver.{moment}', dict(
-        sm_clock_mhz=lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_SM), max_sm_clock_mhz=lambda: n.nvmlDeviceGetMaxClockInfo(h, n.NVML_CLOCK_SM),
-        temperature_celsius=lambda: n.nvmlDeviceGetTemperature(h, n.NVML_TEMPERATURE_GPU), event_reasons=lambda: _clock_event_reasons(n, h),
-        processes=lambda: _processes_on_card(n, h), energy_counter_millijoules=lambda: n.nvmlDeviceGetTotalEnergyConsumption(h)), reasons)
+    return answers(f'driver.{moment}',
+                   dict(sm_clock_mhz=lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_SM),
+                        max_sm_clock_mhz=lambda: n.nvmlDeviceGetMaxClockInfo(h, n.NVML_CLOCK_SM),
+                        temperature_celsius=lambda: n.nvmlDeviceGetTemperature(h, n.NVML_TEMPERATURE_GPU),
+                        event_reasons=lambda: _clock_event_reasons(n, h),
+                        processes=lambda: _processes_on_card(n, h),
+                        energy_counter_millijoules=lambda: n.nvmlDeviceGetTotalEnergyConsumption(h)), reasons)
 
-# %% ../../nbs/measure/02_protocol.ipynb #3ed97648
+# %% ../../nbs/measure/02_protocol.ipynb #80333d80
 def energy_millijoules(start: int | None, # counter before
                        end: int | None, # counter after
                        window_seconds: float, # between the two readings
@@ -165,7 +179,8 @@ def energy_millijoules(start: int | None, # counter before
     "Energy of a window from the card's counter"
     if start is None or end is None: raise NotKnown('the card has no energy counter that answers')
     if end < start: raise NotKnown('the energy counter went back; the driver was reloaded')
-    if window_seconds < SHORTEST_ENERGY_WINDOW_SECONDS: raise NotKnown(f'the window is shorter than {SHORTEST_ENERGY_WINDOW_SECONDS} s')
+    if window_seconds < SHORTEST_ENERGY_WINDOW_SECONDS:
+        raise NotKnown(f'the window is shorter than {SHORTEST_ENERGY_WINDOW_SECONDS} s')
     if end == start: raise NotKnown('the energy counter did not move in this window')
     return end - start
 
@@ -176,10 +191,11 @@ def slowdowns(states: Sequence[Mapping[str, Any]], # a row's driver states
     for state in states:
         bits, clock, highest = (state.get(k) for k in ('event_reasons', 'sm_clock_mhz', 'max_sm_clock_mhz'))
         found += [text for bit, text in SLOWDOWNS.items() if bits and bits & bit]
-        if clock and highest and not (bits or 0) & IDLE and clock < LOW_CLOCK * highest: found.append(f'clock below {LOW_CLOCK:.0%} of the highest')
+        if clock and highest and not (bits or 0) & IDLE and clock < LOW_CLOCK * highest:
+            found.append(f'clock below {LOW_CLOCK:.0%} of the highest')
     return list(dict.fromkeys(found))
 
-# %% ../../nbs/measure/02_protocol.ipynb #31c31508
+# %% ../../nbs/measure/02_protocol.ipynb #63584a29
 def driver_entry(start: dict[str, Any], # state before
                  end: dict[str, Any], # state after
                  window_seconds: float, # between the two
@@ -189,10 +205,12 @@ def driver_entry(start: dict[str, Any], # state before
     if not start: return {}
     counters = [o.pop('energy_counter_millijoules') for o in (start, end)]
     for moment in ('start', 'end'): reasons.pop(f'driver.{moment}.energy_counter_millijoules', None)
-    energy = answer('driver.energy_millijoules', lambda: energy_millijoules(*counters, window_seconds), reasons)
-    return dict(start=start, end=end, energy_millijoules=energy, energy_window_seconds=window_seconds, slowdowns=slowdowns([start, end]))
+    energy = answer('driver.energy_millijoules', lambda: energy_millijoules(*counters, window_seconds),
+                    reasons)
+    return dict(start=start, end=end, energy_millijoules=energy, energy_window_seconds=window_seconds,
+                slowdowns=slowdowns([start, end]))
 
-# %% ../../nbs/measure/02_protocol.ipynb #39cdfbea
+# %% ../../nbs/measure/02_protocol.ipynb #9f8a6347
 @dataclass(frozen=True, kw_only=True)
 class Phase:
     "A row to be measured"
@@ -201,6 +219,7 @@ class Phase:
     repetition: int | None = None # from 1, where the phase has several rows
     passes: int | None = None # how many passes the row covers
     by_events: bool = False # whether the device's events time it too
+    of: str | None = None # 'a' or 'b', where two works are measured in turn
 
 NO_PASSES = 'no pass was asked for'
 
@@ -208,7 +227,7 @@ def row_without_passes(phase: Phase, # with 0 passes
                       ) -> PhaseRow: # its figures null
     "The row of a phase that was asked not to run"
     unknown = [f for f in PhaseRow.__dataclass_fields__ if f.endswith(('_seconds', '_bytes'))]
-    return PhaseRow(phase=phase.name, passes=0, reasons=dict.fromkeys(unknown, NO_PASSES))
+    return PhaseRow(phase=phase.name, passes=0, work=phase.of, reasons=dict.fromkeys(unknown, NO_PASSES))
 
 def _timed(probe: DeviceProbe, phase: Phase, reasons: dict[str, str]) -> tuple[Any, dict[str, float | None]]:
     "The work's output, and the seconds it took by clock and by events"
@@ -225,7 +244,7 @@ def _timed(probe: DeviceProbe, phase: Phase, reasons: dict[str, str]) -> tuple[A
     by_events = answer('event_seconds', events.seconds, reasons) if events else None
     return output, dict(elapsed_seconds=elapsed if elapsed > 0 else None, event_seconds=by_events)
 
-# %% ../../nbs/measure/02_protocol.ipynb #e57cf0ae
+# %% ../../nbs/measure/02_protocol.ipynb #8f49097c
 def measure_phase(probe: DeviceProbe, # of the device
                   phase: Phase, # what to do
                  ) -> PhaseRow: # its row
@@ -242,24 +261,26 @@ def measure_phase(probe: DeviceProbe, # of the device
     driver = driver_entry(state, driver_state(probe, 'end', reasons), window, reasons)
     if not driver: reasons['driver'] = probe.no_nvml
     values = output if isinstance(output, dict) else {}
-    return PhaseRow(phase=phase.name, repetition=phase.repetition, passes=phase.passes, **seconds, **start | end | peaks, driver=driver,
-                    values=numbers_in(values), reasons=reasons)
+    return PhaseRow(phase=phase.name, repetition=phase.repetition, passes=phase.passes, work=phase.of, **seconds,
+                    **start | end | peaks, driver=driver, values=numbers_in(values), reasons=reasons)
 
-# %% ../../nbs/measure/02_protocol.ipynb #414043a6
+# %% ../../nbs/measure/02_protocol.ipynb #f8f2801c
 def numbers_in(values: Mapping[Any, Any], # what a step returned
               ) -> dict[str, float]: # finite numbers by name
     "The numbers among a step's results"
-    return {str(k): float(v) for k, v in values.items() if isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < float('inf')}
+    def number(v): return isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < float('inf')
+    return {str(k): float(v) for k, v in values.items() if number(v)}
 
-# %% ../../nbs/measure/02_protocol.ipynb #946c737a
+# %% ../../nbs/measure/02_protocol.ipynb #484b4362
 def build_network(torch: Any, # the module
                   settings: NetworkSettings, # its size
                  ) -> Any: # on the CPU
     "Linear, GELU, Linear with random weights"
     torch.manual_seed(SEED)
     kind = dict(dtype=getattr(torch, settings.dtype))
-    layers = torch.nn.Linear(settings.width, settings.hidden_width, **kind), torch.nn.GELU(), torch.nn.Linear(settings.hidden_width, settings.width, **kind)
-    return torch.nn.Sequential(*layers).eval().requires_grad_(False)
+    first = torch.nn.Linear(settings.width, settings.hidden_width, **kind)
+    last = torch.nn.Linear(settings.hidden_width, settings.width, **kind)
+    return torch.nn.Sequential(first, torch.nn.GELU(), last).eval().requires_grad_(False)
 
 def repeated(work: Callable[[], Any], # one pass
              passes: int, # how many
@@ -271,15 +292,18 @@ def repeated(work: Callable[[], Any], # one pass
         output = work()
     return output
 
-# %% ../../nbs/measure/02_protocol.ipynb #55ef9d3f
+# %% ../../nbs/measure/02_protocol.ipynb #8c2d8853
 def in_effect(model: Any, # as it lies on the device
               inputs: Any, # likewise
              ) -> dict[str, Any]: # what to hold against what was asked
     "What the weights and inputs really are"
     weights = list(model.parameters())
-    return dict(weights_dtype=sorted({str(o.dtype).removeprefix('torch.') for o in weights}), weights_device=sorted({str(o.device) for o in weights}),
-                parameters=sum(o.numel() for o in weights), weight_bytes=sum(o.numel() * o.element_size() for o in weights),
-                inputs_dtype=str(inputs.dtype).removeprefix('torch.'), inputs_device=str(inputs.device), inputs_shape=list(inputs.shape))
+    return dict(weights_dtype=sorted({str(o.dtype).removeprefix('torch.') for o in weights}),
+                weights_device=sorted({str(o.device) for o in weights}),
+                parameters=sum(o.numel() for o in weights),
+                weight_bytes=sum(o.numel() * o.element_size() for o in weights),
+                inputs_dtype=str(inputs.dtype).removeprefix('torch.'), inputs_device=str(inputs.device),
+                inputs_shape=list(inputs.shape))
 
 def network_phases(torch: Any, # the module
                    settings: NetworkSettings, # what was asked
@@ -296,7 +320,8 @@ def network_phases(torch: Any, # the module
     yield Phase(name='model_load', work=load)
     yield Phase(name='inputs', work=make_inputs)
     effective.update(in_effect(state['model'], state['inputs']))
-    yield from forward_phases(forward, settings.warmup, settings.repeats, ('cold_forward', 'warmup', 'warm_forward'))
+    yield from forward_phases(forward, settings.warmup, settings.repeats,
+                              ('cold_forward', 'warmup', 'warm_forward'))
 
 def forward_phases(work: Callable[[], Any], # one pass
                    warmup: int, # passes
@@ -319,28 +344,33 @@ def requested_bytes(text: str, # of an out-of-memory error
     match = _TRIED.search(text)
     return round(float(match[1]) * _SCALES[match[2]]) if match else None
 
-# %% ../../nbs/measure/02_protocol.ipynb #816e4ae2
+# %% ../../nbs/measure/02_protocol.ipynb #1dbf4470
 def largest_free_block(probe: DeviceProbe, # of the device
                       ) -> int: # bytes; NotKnown where the allocator keeps no such list
     "The largest block that the allocator holds without using it"
     segments = [o for o in probe.cuda.memory_snapshot() if o.get('device') == probe.device.index]
     if not segments: raise NotKnown('the allocator lists no segments')
-    return max((block['size'] for o in segments for block in o['blocks'] if block['state'] == 'inactive'), default=0)
+    return max((block['size'] for o in segments for block in o['blocks'] if block['state'] == 'inactive'),
+               default=0)
 
 def memory_explanation(memory: Mapping[str, int | None], # figures of a failure
                        others_bytes: int | None, # held by others before this process began
                       ) -> str: # one sentence
     "What stood in the way of an allocation, as far as the figures tell"
     asked, free, total = (memory[k] for k in ('requested_bytes', 'device_free_bytes', 'device_total_bytes'))
-    idle = None if None in (memory['reserved_bytes'], memory['allocated_bytes']) else memory['reserved_bytes'] - memory['allocated_bytes']
+    reserved, allocated = memory['reserved_bytes'], memory['allocated_bytes']
+    idle = None if None in (reserved, allocated) else reserved - allocated
     if asked is None or free is None: return 'the figures do not say what stood in the way'
     if asked > total: return 'the one request is larger than the whole device'
-    if idle is not None and asked <= idle: return 'fragmentation: the allocator held enough free memory, in pieces too small for the request'
-    if asked <= free: return 'the device had room for the request; a limit set for this process stood in the way'
-    if others_bytes and asked <= free + (idle or 0) + others_bytes: return 'neighbours: with what other processes held before this one began, it would have been enough'
+    if idle is not None and asked <= idle:
+        return 'fragmentation: the allocator held enough free memory, in pieces too small for the request'
+    if asked <= free:
+        return 'the device had room for the request; a limit set for this process stood in the way'
+    if others_bytes and asked <= free + (idle or 0) + others_bytes:
+        return 'neighbours: with what other processes held before this one began, it would have been enough'
     return 'this process had filled the device; the request did not fit beside what it held'
 
-# %% ../../nbs/measure/02_protocol.ipynb #b963f5cc
+# %% ../../nbs/measure/02_protocol.ipynb #d060a715
 class BoundHit(BaseException):
     "A declared bound stopped the run"
 
@@ -354,7 +384,8 @@ def status_of(probe: DeviceProbe, # of the device
     return 'cancelled' if isinstance(error, KeyboardInterrupt) else 'failed'
 
 def _limit_stopped(probe: DeviceProbe, text: str) -> bool:
-    asked, reserved = requested_bytes(text), answer('reserved', lambda: probe.cuda.memory_reserved(probe.device), {})
+    asked, reserved = requested_bytes(text), answer('reserved',
+                                                    lambda: probe.cuda.memory_reserved(probe.device), {})
     return asked is None or reserved is None or reserved + asked > probe.limit_bytes
 
 def failure_of(probe: DeviceProbe, # of the device
@@ -365,13 +396,19 @@ def failure_of(probe: DeviceProbe, # of the device
               ) -> dict[str, Any]: # a measurement's `failure`
     "Where a run stopped, why, and the memory at that moment"
     reasons, c, d = {}, probe.cuda, probe.device
-    memory = answers('failure', dict(
-        requested_bytes=lambda: requested_bytes(str(error)), allocated_bytes=lambda: c.memory_allocated(d), reserved_bytes=lambda: c.memory_reserved(d),
-        device_free_bytes=lambda: c.mem_get_info(d)[0], device_total_bytes=lambda: c.mem_get_info(d)[1], largest_free_block_bytes=lambda: largest_free_block(probe),
-        allocation_retries=lambda: c.memory_stats(d)['num_alloc_retries']), reasons)
+    memory = answers('failure',
+                     dict(requested_bytes=lambda: requested_bytes(str(error)),
+                          allocated_bytes=lambda: c.memory_allocated(d),
+                          reserved_bytes=lambda: c.memory_reserved(d),
+                          device_free_bytes=lambda: c.mem_get_info(d)[0],
+                          device_total_bytes=lambda: c.mem_get_info(d)[1],
+                          largest_free_block_bytes=lambda: largest_free_block(probe),
+                          allocation_retries=lambda: c.memory_stats(d)['num_alloc_retries']), reasons)
     explained = memory_explanation(memory, others_bytes) if memory['requested_bytes'] else None
-    return dict(phase=phase and phase.name, repetition=phase and phase.repetition, error_type=type(error).__name__, error=cause(error), **memory,
-                others_bytes_at_start=others_bytes, explanation=explained, reasons={k.removeprefix('failure.'): v for k, v in reasons.items()})
+    return dict(phase=phase and phase.name, repetition=phase and phase.repetition,
+                error_type=type(error).__name__, error=cause(error), **memory,
+                others_bytes_at_start=others_bytes, explanation=explained,
+                reasons={k.removeprefix('failure.'): v for k, v in reasons.items()})
 
 # %% ../../nbs/measure/02_protocol.ipynb #dd680572
 def forget_frames(error: BaseException | None, # and what it was raised from
@@ -406,7 +443,7 @@ def run_phases(probe: DeviceProbe, # of the device
     gc.collect()
     return status, failure
 
-# %% ../../nbs/measure/02_protocol.ipynb #0f02ac1c
+# %% ../../nbs/measure/02_protocol.ipynb #41f25b2b
 PARTIAL = '.partial'
 
 def partial_path(output: str | Path) -> Path: # the result's file
@@ -417,27 +454,34 @@ def refuse_taken(output: str | Path) -> None: # the result's file
     "Refuse a name that holds a result already, or the remains of a run"
     output, partial = Path(output), partial_path(output)
     if not output.name or output.is_dir(): raise Refused(f'{output} is a folder; name a file')
-    if os.path.lexists(output): raise Refused(f'{output} exists already and was left untouched; choose a new name')
-    if os.path.lexists(partial): raise Refused(f'{partial} exists: a run is writing it or was killed; recover it with iteragpu measure --recover {partial}, or choose a new name')
+    if os.path.lexists(output):
+        raise Refused(f'{output} exists already and was left untouched; choose a new name')
+    if os.path.lexists(partial):
+        raise Refused(f'{partial} exists: a run is writing it or was killed; '
+                      f'recover it with iteragpu measure --recover {partial}, or choose a new name')
 
 def _lock(fd: int, path: Path) -> None:
     if fcntl is None: return
     try: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError: raise Refused(f'{path} is being written by a run that is still alive; let it end') from None
+    except OSError:
+        raise Refused(f'{path} is being written by a run that is still alive; let it end') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #e9726ef0
+# %% ../../nbs/measure/02_protocol.ipynb #6c87e814
 class PartialFile:
     "The growing record of a run"
     def __init__(self, output: str | Path, # the result's file, a name that is not taken
                  header: dict[str, Any], # the run's fields that are known at its start
                 ) -> None:
         self.output, self.path = Path(output), partial_path(output)
-        try: self.fd = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, 'O_BINARY', 0), 0o666)
+        try:
+            self.fd = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, 'O_BINARY', 0),
+                              0o666)
         except FileExistsError: refuse_taken(output); raise
         except OSError as e: raise refusal(self.path, e) from e
         try:
             _lock(self.fd, self.path)
-            if os.path.lexists(self.output): raise Refused(f'{self.output} exists already and was left untouched; choose a new name')
+            if os.path.lexists(self.output):
+                raise Refused(f'{self.output} exists already and was left untouched; choose a new name')
             self.write(header=header)
         except BaseException:
             self.discard()
@@ -457,18 +501,20 @@ class PartialFile:
 
     def finish(self, measurement: Measurement) -> None: # the whole result
         "Write the result under its name, then remove the record"
-        self.write(ended=dict(status=measurement.status, failure=measurement.failure, finished_at=measurement.finished_at))
+        self.write(ended=dict(status=measurement.status, failure=measurement.failure,
+                              finished_at=measurement.finished_at))
         write_new(self.output, to_json(measurement))
         self.discard()
 
-# %% ../../nbs/measure/02_protocol.ipynb #c3fc2aa5
+# %% ../../nbs/measure/02_protocol.ipynb #df30d418
 TOO_FEW = 'not enough repetitions'
 
 def spread_of(values: Sequence[float], # in the order they were measured
              ) -> dict[str, Any]: # null with a reason where there are too few
     "Number, median, extremes and interquartile range"
     n, reasons = len(values), {}
-    out = dict(n=n, median=statistics.median(values) if n else None, min=min(values, default=None), max=max(values, default=None), iqr=None)
+    out = dict(n=n, median=statistics.median(values) if n else None, min=min(values, default=None),
+               max=max(values, default=None), iqr=None)
     if n >= 4:
         q1, _, q3 = statistics.quantiles(values, n=4, method='inclusive')
         out['iqr'] = q3 - q1
@@ -501,7 +547,7 @@ def trend_chance(values: Sequence[float], # in the order they were measured
     extreme = int(min(falls, len(pairs) - falls))
     return min(1.0, 2 * sum(counts[:extreme + 1]) / sum(counts))
 
-# %% ../../nbs/measure/02_protocol.ipynb #39431326
+# %% ../../nbs/measure/02_protocol.ipynb #c4abda1f
 def drifting(values: Sequence[float], # in the order they were measured
             ) -> bool | None: # None where there are too few
     "Whether the values move with their order"
@@ -519,11 +565,12 @@ def steadiness(values: Sequence[float], # seconds, in the order they were measur
     relative = spread['iqr'] / spread['median'] if spread['iqr'] is not None and spread['median'] else None
     flags = [f'the first {k} repetition(s) are slow'] if k else []
     if drift: flags.append('drift: the repetitions move with their order')
-    if relative is not None and relative > 0.10: flags.append('spread over 25 %: something else was at work' if relative > 0.25 else 'spread over 10 %')
+    if relative is not None and relative > 0.10:
+        flags.append('spread over 25 %: something else was at work' if relative > 0.25 else 'spread over 10 %')
     steady = False if k or drift else None if drift is None else relative <= 0.25
     return dict(steady=steady, first_slow=k, drift=drift, relative_iqr=relative, flags=flags)
 
-# %% ../../nbs/measure/02_protocol.ipynb #218be152
+# %% ../../nbs/measure/02_protocol.ipynb #cdccfd92
 IDLE_BYTES = 16 * 2**20
 
 def process_bytes_of(rows: Sequence[PhaseRow], # measured
@@ -531,8 +578,10 @@ def process_bytes_of(rows: Sequence[PhaseRow], # measured
                     ) -> int: # NotKnown with the reason otherwise
     "What the device showed in use by this process, at most, at the end of a phase"
     if others_bytes is None: raise NotKnown('it is not known whether other processes were on the device')
-    if others_bytes > IDLE_BYTES: raise NotKnown(f'other processes held {others_bytes:,} B of the device before this one began')
-    seen = max((o.driver[m].get('processes') or 0 for o in rows if o.driver for m in ('start', 'end')), default=0)
+    if others_bytes > IDLE_BYTES:
+        raise NotKnown(f'other processes held {others_bytes:,} B of the device before this one began')
+    seen = max((o.driver[m].get('processes') or 0 for o in rows if o.driver for m in ('start', 'end')),
+               default=0)
     if seen > 1: raise NotKnown(f'{seen} processes were on the device at once')
     used = [o.device_total_bytes - o.end_device_free_bytes for o in rows if o.end_device_free_bytes is not None]
     if not used: raise NotKnown('the device did not say how much was free')
@@ -548,18 +597,21 @@ def memory_flags(rows: Sequence[PhaseRow], # measured
                 ) -> list[str]: # sentences
     "What a reader of the memory figures must know"
     flags = [f'the allocator emptied its cache {retries} time(s) to find room: another regime'] if retries else []
-    if backend not in (None, 'native'): flags.append(f"the allocator is {backend}: its reserved figure is not comparable with the native allocator's")
+    if backend not in (None, 'native'):
+        flags.append(f'the allocator is {backend}: its reserved figure is not comparable with that of the native one')
     warm = [(_outside_pool(o, 'start'), _outside_pool(o, 'end')) for o in rows if (o.repetition or 0) > 1]
     moved = max((abs(b - a) for a, b in warm if None not in (a, b)), default=0)
-    if moved > IDLE_BYTES: flags.append(f'{moved:,} B came or went on the device outside the allocator during a warm repetition')
+    if moved > IDLE_BYTES:
+        flags.append(f'{moved:,} B came or went on the device outside the allocator during a warm repetition')
     return flags
 
-# %% ../../nbs/measure/02_protocol.ipynb #19ab5c68
+# %% ../../nbs/measure/02_protocol.ipynb #7642ece7
 FIRST_PASSES, WARM_PASSES = ('cold_forward', 'cold_step'), ('warm_forward', 'warm_step')
 
 def _cold_summary(rows: Sequence[PhaseRow]) -> dict[str, Any] | None:
     cold = next((o for o in rows if o.phase in FIRST_PASSES), None)
-    return cold and dict(elapsed_seconds=cold.elapsed_seconds, event_seconds=cold.event_seconds, peak_allocated_bytes=cold.peak_allocated_bytes,
+    return cold and dict(elapsed_seconds=cold.elapsed_seconds, event_seconds=cold.event_seconds,
+                         peak_allocated_bytes=cold.peak_allocated_bytes,
                          peak_reserved_bytes=cold.peak_reserved_bytes)
 
 def _warm_summary(warm: Sequence[PhaseRow]) -> dict[str, Any]:
@@ -575,18 +627,20 @@ def summary_of(rows: Sequence[PhaseRow], # measured, in order
                backend: str | None = None, # of the allocator
               ) -> dict[str, Any]: # cold and warm apart
     "The figures of a run that are derived from its rows"
-    warm, reasons = [o for o in rows if o.phase in WARM_PASSES], {}
+    warm, reasons = [o for o in rows if o.phase in WARM_PASSES and o.work in (None, 'a')], {}
     flags = memory_flags(rows, retries, backend)
     if len(warm) < repeats: flags.insert(0, f'{len(warm)} of {repeats} repetitions were measured')
     slowed = [o.repetition for o in warm if o.driver.get('slowdowns')]
-    if slowed: flags.append(f'the card was slowed down in {len(slowed)} of {len(warm)} repetitions, which are kept')
+    if slowed:
+        flags.append(f'the card was slowed down in {len(slowed)} of {len(warm)} repetitions, which are kept')
     process = answer('process_bytes', lambda: process_bytes_of(rows, others_bytes), reasons)
     cold = _cold_summary(rows)
     if cold is None: reasons['cold'] = 'the first pass was not measured'
-    return dict(repetitions_asked=repeats, repetitions_measured=len(warm), cold=cold, warm=_warm_summary(warm), process_bytes=process,
-                allocation_retries=retries, flags=flags, reasons=reasons)
+    return dict(repetitions_asked=repeats, repetitions_measured=len(warm), cold=cold,
+                warm=_warm_summary(warm), process_bytes=process, allocation_retries=retries, flags=flags,
+                reasons=reasons)
 
-# %% ../../nbs/measure/02_protocol.ipynb #b08b5e4f
+# %% ../../nbs/measure/02_protocol.ipynb #99bdbe57
 NOTES = ('allocated is part of reserved; they are never added, and the two peaks are never subtracted',
          'seconds by the clock include Python and synchronization; they are not the times of single kernels',
          'counters see the PyTorch allocator of this process on this device; device_free counts all processes',
@@ -595,8 +649,9 @@ NOTES = ('allocated is part of reserved; they are never added, and the two peaks
 def synthetic_model(settings: NetworkSettings, # what was asked
                    ) -> dict[str, Any]: # a measurement's `synthetic_model`
     "The network in words and numbers"
-    return dict(layers=['Linear', 'GELU', 'Linear'], width=settings.width, hidden_width=settings.hidden_width, bias=True, gelu='exact',
-                parameters=settings.parameters, input_shape=[settings.batch, settings.context, settings.width], dtype=settings.dtype,
+    return dict(layers=['Linear', 'GELU', 'Linear'], width=settings.width, hidden_width=settings.hidden_width,
+                bias=True, gelu='exact', parameters=settings.parameters,
+                input_shape=[settings.batch, settings.context, settings.width], dtype=settings.dtype,
                 gradients=False, autocast=False, seed=SEED)
 
 def run_header(environment: dict[str, Any], # of the machine
@@ -606,26 +661,55 @@ def run_header(environment: dict[str, Any], # of the machine
               ) -> dict[str, Any]: # fields of a measurement
     "What is known before the first phase"
     gpu, allocator = environment['gpu'], environment['allocator']
-    effective = dict(device_uuid=gpu['uuid'], device_name=gpu['name'], allocator_backend=allocator['backend'], allocator_settings=allocator['settings'],
-                     matmul_fp32_precision=environment['numerics'].get('matmul_fp32_precision'), used_by_others_bytes=others_bytes)
-    return dict(run_id=uuid.uuid4().hex, started_at=utc_now(), environment=environment, configuration=configuration, effective=effective, **work)
+    effective = dict(device_uuid=gpu['uuid'], device_name=gpu['name'], allocator_backend=allocator['backend'],
+                     allocator_settings=allocator['settings'],
+                     matmul_fp32_precision=environment['numerics'].get('matmul_fp32_precision'),
+                     used_by_others_bytes=others_bytes)
+    return dict(run_id=uuid.uuid4().hex, started_at=utc_now(), environment=environment,
+                configuration=configuration, effective=effective, **work)
 
-# %% ../../nbs/measure/02_protocol.ipynb #fb22647e
+# %% ../../nbs/measure/02_protocol.ipynb #5cb496f5
 def measurement_from(header: Mapping[str, Any], # of the run
                      rows: Sequence[PhaseRow], # measured, in order
                      status: str, # how it ended
                      failure: dict[str, Any] | None, # where it stopped, if it did
                      finished_at: str | None, # UTC; None where the run was killed
                      retries: int | None = None, # times the allocator emptied its cache to find room
+                     more: Mapping[str, Any] | None = None, # further figures for the summary
                     ) -> Measurement: # stamped with the moment the run began
     "The document of a run"
     h, reasons = dict(header), {}
     effective, repeats = h['effective'], h['configuration']['repeats']
-    if effective['used_by_others_bytes'] is None: reasons['effective.used_by_others_bytes'] = 'neither NVML nor nvidia-smi said what was in use before the run'
+    if effective['used_by_others_bytes'] is None:
+        reasons['effective.used_by_others_bytes'] = 'neither NVML nor nvidia-smi said what was in use before the run'
     if finished_at is None: reasons['finished_at'] = 'the run left no word of its end'
-    summary = summary_of(rows, repeats, effective['used_by_others_bytes'], retries, effective['allocator_backend'])
-    return new(Measurement, at=h.pop('started_at'), status=status, failure=failure, finished_at=finished_at, phases=tuple(rows), summary=summary,
-               notes=NOTES, reasons=reasons, **h)
+    summary = summary_of(rows, repeats, effective['used_by_others_bytes'], retries,
+                         effective['allocator_backend'])
+    summary |= more or {}
+    summary['flags'] += not_in_effect(h['configuration'], effective, h['environment'].get('variables', {}))
+    return new(Measurement, at=h.pop('started_at'), status=status, failure=failure, finished_at=finished_at,
+               phases=tuple(rows), summary=summary, notes=NOTES, reasons=reasons, **h)
+
+# %% ../../nbs/measure/02_protocol.ipynb #594b5df7
+_ALLOCATOR_VARIABLES = ('PYTORCH_ALLOC_CONF', 'PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF')
+
+def _asked_of_allocator(variables: Mapping[str, str | None]) -> dict[str, str]:
+    texts = [variables[o] for o in _ALLOCATOR_VARIABLES if variables.get(o)]
+    return dict(o.strip().split(':', 1) for text in texts for o in text.split(',') if ':' in o)
+
+def not_in_effect(configuration: Mapping[str, Any], # as asked
+                  effective: Mapping[str, Any], # as it turned out
+                  variables: Mapping[str, str | None], # of the environment, as recorded
+                 ) -> list[str]: # sentences; empty where nothing differs as far as it is known
+    "Settings that were asked for and are not in effect"
+    asked, settings = _asked_of_allocator(variables), effective.get('allocator_settings') or {}
+    backend = effective.get('allocator_backend') if 'backend' in asked else None
+    pairs = [(name, [configuration.get(name)], effective.get(f'weights_{name}')) for name in ('dtype', 'device')]
+    pairs.append(('allocator', asked.get('backend'), backend))
+    pairs += [(k, v.lower(), str(settings[k]).lower()) for k, v in asked.items() if k in settings]
+    def shown(value): return value if isinstance(value, str) else ', '.join(value)
+    return [f'{name}: {shown(a)} was asked for, {shown(e)} is in effect' for name, a, e in pairs
+            if a not in (None, [None]) and e and a != e]
 
 # %% ../../nbs/measure/02_protocol.ipynb #e1686cef
 def _interrupt(signum: int, frame: Any) -> None: raise KeyboardInterrupt
@@ -645,7 +729,7 @@ def signals_handled(action: Any) -> Iterator[None]: # what to do; signals that w
     finally:
         for number, handler in old.items(): signal.signal(number, handler)
 
-# %% ../../nbs/measure/02_protocol.ipynb #3f42adcd
+# %% ../../nbs/measure/02_protocol.ipynb #b0fa82b0
 def open_device(device: str, # 'cuda:N'
                ) -> tuple[Any, DeviceProbe, int | None]: # torch, the proven device, what others held on it
     "Load PyTorch and prove the device, or refuse in one sentence"
@@ -664,6 +748,7 @@ def measure_phases(probe: DeviceProbe, # proven
                    header: dict[str, Any], # of the run
                    output: str | Path, # a name that is not taken
                    tell: Callable[..., None] = lambda **record: None, # hears what the partial file gets
+                   summarize: Callable[[Sequence[PhaseRow]], dict[str, Any]] = lambda rows: {}, # adds to the summary
                   ) -> Measurement: # as it was written
     "Measure, keep every row as it comes, and write the result whatever ends the run"
     with signals_handled(_interrupt):
@@ -676,14 +761,16 @@ def measure_phases(probe: DeviceProbe, # proven
         def finished(row):
             rows.append(row)
             keep(row=to_dict(row))
-        status, failure = run_phases(probe, phases, started, finished, header['effective']['used_by_others_bytes'])
+        status, failure = run_phases(probe, phases, started, finished,
+                                     header['effective']['used_by_others_bytes'])
         with signals_handled(signal.SIG_IGN):
-            retries = answer('retries', lambda: probe.cuda.memory_stats(probe.device)['num_alloc_retries'], {})
-            measurement = measurement_from(header, rows, status, failure, utc_now(), retries)
+            retries = answer('retries', lambda: probe.cuda.memory_stats(probe.device)['num_alloc_retries'],
+                             {})
+            measurement = measurement_from(header, rows, status, failure, utc_now(), retries, summarize(rows))
             partial.finish(measurement)
     return measurement
 
-# %% ../../nbs/measure/02_protocol.ipynb #15153b3b
+# %% ../../nbs/measure/02_protocol.ipynb #1ca0e452
 def measure_network(settings: NetworkSettings, # what to measure
                     output: str | Path, # a name that is not taken
                     variables: Sequence[str] = VARIABLES, # environment variables to record; () for none
@@ -696,15 +783,17 @@ def measure_network(settings: NetworkSettings, # what to measure
     environment = to_dict(record_environment(settings.device, variables))
     asked = {k: getattr(settings, k) for k in settings.__dataclass_fields__}
     header = run_header(environment, asked, others, synthetic_model=synthetic_model(settings))
-    return measure_phases(probe, wrap(probe, network_phases(torch, settings, header['effective'])), header, output, tell)
+    return measure_phases(probe, wrap(probe, network_phases(torch, settings, header['effective'])), header,
+                          output, tell)
 
-# %% ../../nbs/measure/02_protocol.ipynb #f1ee1b64
+# %% ../../nbs/measure/02_protocol.ipynb #4f28eb64
 def _partial_records(path: Path) -> list[dict[str, Any]]:
     lines = path.read_text(encoding='utf-8').split('\n')
     records = []
     for i, line in enumerate(lines[:-1], 1):
         try: records.append(json.loads(line))
-        except ValueError: raise Refused(f'{path} line {i} is not a line of a run; it was changed or is another file') from None
+        except ValueError:
+            raise Refused(f'{path} line {i} is not a line of a run; it was changed or is another file') from None
     if not records or not isinstance(records[0], dict) or 'header' not in records[0]:
         raise Refused(f'{path} holds no run: its first line has no header; nothing can be recovered')
     return records
@@ -714,8 +803,9 @@ DIED = 'the process ended without a word: it was killed, or the machine stopped'
 def _left_off(records: Sequence[dict[str, Any]], error: str) -> dict[str, Any]:
     "The failure of a run that could not write its own"
     last = records[-1].get('started')
-    return dict(phase=last and last['phase'], repetition=last and last['repetition'], error_type=None, explanation=None,
-                error=error, reasons=dict(error_type='no error was seen') if last else dict(phase='it ended between phases', error_type='no error was seen'))
+    reasons = dict(error_type='no error was seen') | ({} if last else dict(phase='it ended between phases'))
+    return dict(phase=last and last['phase'], repetition=last and last['repetition'], error_type=None, error=error,
+                explanation=None, reasons=reasons)
 
 def recover(partial: str | Path, # FILE.partial of a killed run
             output: str | Path | None = None, # a name that is not taken; FILE if absent
@@ -724,11 +814,14 @@ def recover(partial: str | Path, # FILE.partial of a killed run
            ) -> Measurement: # as it was written
     "Make a document of what a killed run left"
     path = Path(partial)
-    if output is None and not path.name.endswith(PARTIAL): raise Refused(f'{path} does not end in {PARTIAL}; name the file that a killed run left')
+    if output is None and not path.name.endswith(PARTIAL):
+        raise Refused(f'{path} does not end in {PARTIAL}; name the file that a killed run left')
     output = Path(output or str(path)[:-len(PARTIAL)])
-    if os.path.lexists(output): raise Refused(f'{output} exists already and was left untouched; choose a new name')
+    if os.path.lexists(output):
+        raise Refused(f'{output} exists already and was left untouched; choose a new name')
     try: fd = os.open(path, os.O_RDONLY)
-    except OSError as e: raise Refused(f'{path} cannot be read: {e.strerror}; name the file that a killed run left') from e
+    except OSError as e:
+        raise Refused(f'{path} cannot be read: {e.strerror}; name the file that a killed run left') from e
     try:
         _lock(fd, path)
         measurement = _recovered(path, status, error)
@@ -742,56 +835,74 @@ def _recovered(path: Path, status: str, error: str) -> Measurement:
         records = _partial_records(path)
         rows = [PhaseRow(**o['row']) for o in records if 'row' in o]
         ended = next((o['ended'] for o in records if 'ended' in o), None)
-        if ended: return measurement_from(records[0]['header'], rows, ended['status'], ended['failure'], ended['finished_at'])
+        if ended:
+            return measurement_from(records[0]['header'], rows, ended['status'], ended['failure'],
+                                    ended['finished_at'])
         return measurement_from(records[0]['header'], rows, status, _left_off(records, error), None)
-    except (KeyError, TypeError, UnicodeDecodeError) as e: raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
+    except (KeyError, TypeError, UnicodeDecodeError) as e:
+        raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #09239030
-def _milliseconds(seconds: float | None) -> str: return 'unknown' if seconds is None else f'{1000 * seconds:,.3f}'
+# %% ../../nbs/measure/02_protocol.ipynb #57a24047
+def _milliseconds(seconds: float | None) -> str:
+    return 'unknown' if seconds is None else f'{1000 * seconds:,.3f}'
 def _mebibytes(n: int | None) -> str: return 'unknown' if n is None else f'{n / 2**20:,.1f}'
 
 def _phase_cells(row: PhaseRow) -> tuple[str, ...]:
-    name = row.phase + (f' {row.repetition}' if row.repetition else f' x {row.passes}' if row.phase == 'warmup' else '')
+    number = row.repetition or (f'x {row.passes}' if row.phase == 'warmup' else None)
+    name = ' '.join(str(o) for o in (row.phase, row.work, number) if o)
     if row.passes == 0: return name, *[''] * 5
-    return (name, _milliseconds(row.elapsed_seconds), _milliseconds(row.event_seconds) if row.passes else '', _mebibytes(row.end_allocated_bytes),
-            _mebibytes(row.peak_allocated_bytes), _mebibytes(row.peak_reserved_bytes))
+    return (name, _milliseconds(row.elapsed_seconds), _milliseconds(row.event_seconds) if row.passes else '',
+            _mebibytes(row.end_allocated_bytes), _mebibytes(row.peak_allocated_bytes),
+            _mebibytes(row.peak_reserved_bytes))
 
 def _failure_lines(failure: Mapping[str, Any]) -> list[str]:
-    where = (failure['phase'] or 'between phases') + (f' {failure["repetition"]}' if failure.get('repetition') else '')
-    figures = [(k.removesuffix('_bytes').replace('_', ' '), exact(v)) for k, v in failure.items() if k.endswith('_bytes')]
-    return ['', f'Stopped in {where}: {failure["error"]}'] + ([failure['explanation']] if failure['explanation'] else []) + ([columns(figures, 'lr')] if figures else [])
+    where = ' '.join(str(o) for o in (failure['phase'] or 'between phases', failure.get('repetition')) if o)
+    figures = [(k.removesuffix('_bytes').replace('_', ' '),
+                exact(v)) for k, v in failure.items() if k.endswith('_bytes')]
+    lines = ['', f'Stopped in {where}: {failure["error"]}', failure['explanation'] or '', columns(figures, 'lr') if figures else '']
+    return [line for i, line in enumerate(lines) if line or not i]
 
 def measurement_text(measurement: Measurement, # any
                     ) -> str: # lines for a terminal
     "A measurement for a reader"
     m = measurement
-    head = [('phase', 'ms', 'event ms', 'allocated', 'peak alloc.', 'peak reserved'), *map(_phase_cells, m.phases)]
+    head = [('phase', 'ms', 'event ms', 'allocated', 'peak alloc.', 'peak reserved'),
+            *map(_phase_cells, m.phases)]
     process, lines = m.summary['process_bytes'], list(m.summary['flags'])
     used = f'{exact(process)} = {gib(process)}' if process else f'unknown: {m.summary["reasons"].get("process_bytes", "")}'
-    out = [strong(f'Measurement on {m.effective["device_name"]}, status {m.status}'), '', columns(head, 'lrrrrr'), '',
-           'Memory in MiB = 2^20 B; allocated is part of reserved.', f'Process on the device: {used}', *lines, *m.summary['warm']['steadiness']['flags']]
+    out = [strong(f'Measurement on {m.effective["device_name"]}, status {m.status}'), '',
+           columns(head, 'lrrrrr'), '', 'Memory in MiB = 2^20 B; allocated is part of reserved.',
+           f'Process on the device: {used}', *lines, *m.summary['warm']['steadiness']['flags']]
     return '\n'.join(out + (_failure_lines(m.failure) if m.failure else []))
 
-# %% ../../nbs/measure/02_protocol.ipynb #750edf63
+# %% ../../nbs/measure/02_protocol.ipynb #288aed41
 EXIT_CODES = dict(done=0, out_of_memory=1, failed=1, incomplete=1, cancelled=130, bound_hit=3)
 
 def add_network_arguments(parser: argparse.ArgumentParser) -> None: # a verb's parser
     "Options of a measurement of the synthetic network"
     parser.add_argument('--device', metavar='cuda:N', help='the GPU to measure on, such as cuda:0')
-    parser.add_argument('--batch', type=whole_argument('batch', 1, 2**31), default=1, metavar='N', help='samples (default 1)')
-    parser.add_argument('--context', type=whole_argument('context', 1, 2**31), default=16, metavar='N', help='positions in a sample (default 16)')
-    parser.add_argument('--width', type=whole_argument('width', 1, 2**31), default=64, metavar='N', help=f'features in a position; the hidden layer has {HIDDEN_FACTOR} times as many (default 64)')
-    parser.add_argument('--dtype', choices=DTYPES, default='float32', help='of weights and inputs (default float32)')
-    parser.add_argument('--warmup', type=whole_argument('warmup', 0, 10**6), default=3, metavar='N', help='passes before the repetitions (default 3)')
-    parser.add_argument('--repeats', type=whole_argument('repeats', 1, 10**6), default=5, metavar='N', help='measured repetitions (default 5)')
+    parser.add_argument('--batch', type=whole_argument('batch', 1, 2**31), default=1, metavar='N',
+                        help='samples (default 1)')
+    parser.add_argument('--context', type=whole_argument('context', 1, 2**31), default=16, metavar='N',
+                        help='positions in a sample (default 16)')
+    parser.add_argument('--width', type=whole_argument('width', 1, 2**31), default=64, metavar='N',
+                        help=f'features; the hidden layer has {HIDDEN_FACTOR} times as many (default 64)')
+    parser.add_argument('--dtype', choices=DTYPES, default='float32',
+                        help='of weights and inputs (default float32)')
+    parser.add_argument('--warmup', type=whole_argument('warmup', 0, 10**6), default=3, metavar='N',
+                        help='passes before the repetitions (default 3)')
+    parser.add_argument('--repeats', type=whole_argument('repeats', 1, 10**6), default=5, metavar='N',
+                        help='measured repetitions (default 5)')
     parser.add_argument('--output', metavar='FILE', help='a new file for the result')
-    parser.add_argument('--recover', metavar='FILE.partial', help='make a result of what a killed run left, in place of measuring')
+    parser.add_argument('--recover', metavar='FILE.partial',
+                        help='make a result of what a killed run left, in place of measuring')
     parser.add_argument('--json', action='store_true', help='print one JSON document and nothing else')
 
 def network_settings(args: argparse.Namespace, # as typed
                     ) -> NetworkSettings: # Refused where the device or the file is missing
     "What the command line asks to be measured"
-    if not args.device: raise Refused('--device is missing; name the GPU to measure on, such as --device cuda:0')
+    if not args.device:
+        raise Refused('--device is missing; name the GPU to measure on, such as --device cuda:0')
     if not args.output: raise Refused('--output is missing; name a new file for the result')
     return NetworkSettings(**{o: getattr(args, o) for o in NetworkSettings.__dataclass_fields__})
 

@@ -13,11 +13,12 @@ from ..measure.environment import nulls_without_reason
 from ..measure.protocol import measurement_text, summary_of
 from ..reading import read
 
-# %% ../../nbs/tests/test_reference_runs.ipynb #74bc10c2
+# %% ../../nbs/tests/test_reference_runs.ipynb #1177951f
 def run(name): return read(data_path('reference-runs', 'h200', f'{name}.json'), 'measurement')
 
-DONE = {'mesures-petit-essai': ((1, 16, 64), 4), 'mesures': ((2, 128, 1024), 4), 'mlp-8x512x4096-float32': ((8, 512, 4096), 4),
-        'mlp-8x512x4096-float16': ((8, 512, 4096), 2), 'mlp-8x512x4096-bfloat16': ((8, 512, 4096), 2)}
+DONE = {'mesures-petit-essai': ((1, 16, 64), 4), 'mesures': ((2, 128, 1024), 4),
+        'mlp-8x512x4096-float32': ((8, 512, 4096), 4), 'mlp-8x512x4096-float16': ((8, 512, 4096), 2),
+        'mlp-8x512x4096-bfloat16': ((8, 512, 4096), 2)}
 PHASES = ('model_load', 'inputs', 'cold_forward', 'warmup', 'warm_forward')
 
 def test_environment():
@@ -25,7 +26,7 @@ def test_environment():
     assert found.available and 'H200' in found.gpu['name'] and found.driver['uuid'] == f'GPU-{found.gpu["uuid"]}'
     assert nulls_without_reason(to_dict(found)) == []
 
-# %% ../../nbs/tests/test_reference_runs.ipynb #7fd46fea
+# %% ../../nbs/tests/test_reference_runs.ipynb #10822f93
 @pytest.mark.parametrize('name', DONE)
 def test_figures_are_what_arithmetic_says(name):
     (batch, context, width), size = DONE[name]
@@ -49,14 +50,16 @@ def test_readings_hang_together(name):
         assert row.event_seconds is None or row.event_seconds <= row.elapsed_seconds
     cold, warm = m.phases[2], m.summary['warm']['elapsed_seconds']
     assert cold.elapsed_seconds > 5 * warm['max'], 'the first pass is another thing'
-    assert m.summary == summary_of(m.phases, m.configuration['repeats'], m.effective['used_by_others_bytes'], 0, 'native')
+    assert m.summary == summary_of(m.phases, m.configuration['repeats'], m.effective['used_by_others_bytes'],
+                                   0, 'native')
     assert max(map(len, measurement_text(m).splitlines())) <= 100
 
 @pytest.mark.parametrize('phase', PHASES)
 def test_out_of_memory_is_a_result(phase):
     m = run(f'out-of-memory-{phase}')
     assert m.status == 'out_of_memory' and m.failure['phase'] == phase
-    assert [o.phase for o in m.phases] == [*PHASES[:PHASES.index(phase)], *(['warm_forward'] if phase == 'warm_forward' else [])]
+    assert [o.phase for o in m.phases] == [*PHASES[:PHASES.index(phase)],
+                                           *(['warm_forward'] if phase == 'warm_forward' else [])]
     limited = phase in PHASES[:3]
     assert ('a limit set for this process' if limited else 'had filled the device') in m.failure['explanation']
     assert m.failure['requested_bytes'] > m.failure['largest_free_block_bytes']
