@@ -44,7 +44,7 @@ def groups(text: str, # an address
     "An address in groups that can be compared by eye"
     return ' '.join(text[i:i+size] for i in range(0, len(text), size))
 
-# %% ../../nbs/orders/20_addresses.ipynb #a2126c92
+# %% ../../nbs/orders/20_addresses.ipynb #427e2c85
 _VERSIONS = {
     'bitcoin':  {0x00: 'to a public key hash', 0x05: 'to a script hash'},
     'litecoin': {0x30: 'to a public key hash', 0x32: 'to a script hash'},
@@ -57,7 +57,8 @@ _SHARED = ('an address that begins with 3 is written the same on Bitcoin and on 
 
 def _payload(text: str) -> bytes:
     "The version byte and the 20 bytes behind it"
-    try: raw = _library('base58').b58decode_check(text)
+    decode = _library('base58').b58decode_check
+    try: raw = decode(text)
     except ValueError as e:
         if 'checksum' in str(e).lower():
             raise _Fault('its checksum is wrong: a character is missing, doubled or mistyped') from None
@@ -123,7 +124,7 @@ def _ethereum(text: str) -> Address:
         raise _Fault('its checksum, which is the case of its letters, is wrong: a character is mistyped')
     return Address(text, 'ethereum', 'account or contract', 'EIP-55')
 
-# %% ../../nbs/orders/20_addresses.ipynb #3acf47f8
+# %% ../../nbs/orders/20_addresses.ipynb #ae83f902
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
 
@@ -144,7 +145,8 @@ _OFF_CURVE = ('this address is off the curve: it belongs to a program, not to a 
               'sending')
 
 def _solana(text: str) -> Address:
-    try: raw = _library('base58').b58decode(text)
+    decode = _library('base58').b58decode
+    try: raw = decode(text)
     except ValueError: raise _Fault('it has a character that base58 does not use') from None
     if len(raw) != 32: raise _Fault(f'it holds {len(raw)} bytes; needed are 32')
     if on_curve(raw): return Address(text, 'solana', 'wallet', None, (_NO_CHECKSUM,))
