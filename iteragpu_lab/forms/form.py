@@ -18,7 +18,7 @@ from .controls import SHEET, Control, KeepBox, copy_button, download_button, loc
 from .pieces import Html, folded, frame, sentence
 from .words import say
 
-# %% ../../nbs/forms/04_form.ipynb #16995941
+# %% ../../nbs/forms/04_form.ipynb #dcee5f20
 _FLAG = re.compile(r'--[a-z][a-z0-9-]*')
 
 class Inputs:
@@ -44,7 +44,9 @@ class Inputs:
 
     def arguments(self) -> list[str]: # for the parser
         "What the shown controls say"
-        return self.lead + [a for o in self.controls if o.shown for a in o.arguments()]
+        # Operands stand together: a parser takes those after an option for too many.
+        operands_first = sorted(self.controls, key=lambda o: not o.flag.isupper())
+        return self.lead + [a for o in operands_first if o.shown for a in o.arguments()]
 
     def clear(self) -> None:
         "Take every fault away"
@@ -99,7 +101,7 @@ class Results:
         self.main.value = frame(f'<div role="alert">{sentence(f"✗ {words}", "say")}</div>')
         for o in (*self.tabs, self.command, self.json, self.copy, self.download): o.value = ''
 
-# %% ../../nbs/forms/04_form.ipynb #857da255
+# %% ../../nbs/forms/04_form.ipynb #356e9389
 class Step:
     "Controls and a button for one action"
     def __init__(self,
@@ -108,8 +110,10 @@ class Step:
                  controls: Sequence[Control], # in the order in which they are read
                  label: str, # of the button
                  act: Callable[[argparse.Namespace], str], # does it, and says what it did
+                 shared: Sequence[Control] = (), # read before the others, and shown elsewhere
+                 secret: Callable[[str], Any] = lambda text: False, # whether a text must not stay in its field
                 ):
-        self.verb, self.act, self.inputs = verb, act, Inputs(verb, controls, action)
+        self.verb, self.act, self.secret, self.inputs = verb, act, secret, Inputs(verb, [*shared, *controls], action)
         self.button, self.said = W.Button(description=label, layout=W.Layout(margin='2px 0 4px 158px', width='182px')), W.HTML()
         self.button.on_click(self.run)
         self.widget = W.VBox([*(o.widget for o in controls), self.button, self.said])
@@ -125,6 +129,8 @@ class Step:
         try: words, kind = self.act(self.inputs.parser.parse_args(self.inputs.arguments())), 'hint'
         except Refused as e: words, kind = self.inputs.refuse(str(e)) or say('form.mend_step'), 'fault'
         except Exception as e: words, kind = say('form.fault', error=f'{type(e).__name__}: {e}'), 'fault'
+        for o in self.inputs.controls:
+            if isinstance(o.field, W.Text) and self.secret(o.field.value): o.field.value = ''
         self.said.value = under(f'✗ {words}' if kind == 'fault' else f'✓ {words}', kind)
 
 # %% ../../nbs/forms/04_form.ipynb #d839c522
