@@ -11,7 +11,7 @@ __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line',
            'Quality', 'Reproduction', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
-import dataclasses, errno, json, os, secrets, shutil
+import dataclasses, errno, json, os, shutil
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -78,7 +78,7 @@ class Peak:
         known = [o for o in (self.process_bytes, self.reserved_bytes, self.allocated_bytes) if o is not None]
         return known[0] if known else None
 
-# %% ../nbs/01_documents.ipynb #5129346a
+# %% ../nbs/01_documents.ipynb #2544f4a6
 @dataclass(frozen=True, kw_only=True)
 class PhaseRow:
     "One phase of a run: readings at its start, at its end, and the peaks between"
@@ -97,6 +97,7 @@ class PhaseRow:
     end_device_free_bytes: int | None = None
     device_total_bytes: int | None = None
     card: int | None = None # index, where there are several
+    work: str | None = None # 'a' or 'b', where two works are measured in turn
     values: dict[str, float] = field(default_factory=dict) # what a workload's step returned about quality
     driver: dict[str, Any] = field(default_factory=dict) # clocks, temperature, slowdowns and energy around the phase
     reasons: dict[str, str] = field(default_factory=dict) # why a field is null
@@ -364,7 +365,7 @@ def write_new(path: str | Path, # a name that is not taken
     path = Path(path)
     if not path.name: raise Refused(f'{path} is a folder; name a file')
     data = content.encode('utf-8') if isinstance(content, str) else content
-    temporary = path.parent / f'.{path.name[:200]}.{os.getpid()}.{secrets.token_hex(4)}.tmp'
+    temporary = path.parent / f'.{path.name[:200]}.{os.getpid()}.{os.urandom(4).hex()}.tmp'
     try:
         if os.path.lexists(path): raise FileExistsError(errno.EEXIST, 'File exists')
         with open(temporary, 'xb') as f:
@@ -384,7 +385,7 @@ def write_new_folder(path: str | Path, # a name that is not taken
                     ) -> Path: # the path; Refused with one sentence if it cannot be written
     "Write a folder that did not exist, with all its files or not at all"
     path = Path(path)
-    temporary = path.with_name(f'.{path.name[:200]}.{os.getpid()}.{secrets.token_hex(4)}.tmp') if path.name else path
+    temporary = path.with_name(f'.{path.name[:200]}.{os.getpid()}.{os.urandom(4).hex()}.tmp') if path.name else path
     try:
         if not path.name or os.path.lexists(path): raise FileExistsError(errno.EEXIST, 'File exists')
         temporary.mkdir()

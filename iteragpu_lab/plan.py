@@ -5,27 +5,30 @@
 # %% auto #0
 __all__ = ['PLAN', 'CHOOSE', 'estimate_again', 'plan_documents', 'plan_files', 'plan_text', 'plan_of']
 
-# %% ../nbs/80_plan.ipynb #67e12420
+# %% ../nbs/80_plan.ipynb #5aa11bbf
 import argparse
+from dataclasses import fields
 from typing import Any
 from .commands import Verb, emit, strong, whole_argument
-from .documents import Choice, Estimate, Quote, Refused, to_json, write_new_folder
-from .estimate.weights import add_weights_arguments, estimate_text, estimate_weights
+from .documents import Choice, Estimate, Quote, to_json, write_new_folder
+from .estimate.command import INFERENCE_ONLY, TRAINING_ONLY, add_model_arguments, estimate_arguments, estimate_configuration
+from .estimate.settings import Setting
+from .estimate.weights import estimate_text
 from .pricing.choose import Question, choice_text
 from .pricing.choosing import choose_fully, choose_verb
 from .pricing.quote import add_tariff_arguments, days_argument, make_quote, quote_rate, tariff_of
 from .pricing.tariff import MAX_LOTS, Tariff
 
-# %% ../nbs/80_plan.ipynb #5e54a0e7
-_WIDTHS = {'parameters', 'bits', 'reserve_bytes'}
-
+# %% ../nbs/80_plan.ipynb #20a2a981
 def estimate_again(configuration: dict[str, Any], # of an estimate, with something changed
-                  ) -> Estimate: # Refused where no estimator knows the configuration
+                  ) -> Estimate: # Refused where the estimator does not accept it
     "A new estimate of a changed configuration"
-    if unknown := set(configuration) - _WIDTHS: raise Refused(f'an estimate from a parameter count does not know {", ".join(sorted(unknown))}')
-    return estimate_weights(**configuration)
+    other = INFERENCE_ONLY if configuration.get('task') == 'train' else TRAINING_ONLY
+    unused = {o.name: o.default for o in fields(Setting) if o.name in other}
+    def left(k, v): return k in unused and (tuple(v) if isinstance(v, list) else v) == unused[k]
+    return estimate_configuration({k: v for k, v in configuration.items() if not left(k, v)})
 
-# %% ../nbs/80_plan.ipynb #4e3b3aaa
+# %% ../nbs/80_plan.ipynb #96058c03
 def plan_documents(estimate: Estimate, # what the work needs
                    tariff: Tariff, # a snapshot
                    q: Question, # days, lots and the rest
@@ -34,7 +37,8 @@ def plan_documents(estimate: Estimate, # what the work needs
     choice = choose_fully(estimate, tariff, q, estimator=estimate_again)
     best = choice.chosen
     if best is None: return choice, None
-    return choice, make_quote(tariff, quote_rate(tariff, best.gpu, best.duration_days), best.lots, q.accepted_results)
+    return choice, make_quote(tariff, quote_rate(tariff, best.gpu, best.duration_days), best.lots,
+                              q.accepted_results)
 
 # %% ../nbs/80_plan.ipynb #ec56b40a
 def plan_files(estimate: Estimate, # what the work needs
@@ -45,27 +49,34 @@ def plan_files(estimate: Estimate, # what the work needs
     documents = {'estimate.json': estimate, 'choice.json': choice, 'quote.json': quote}
     return {name: to_json(o) for name, o in documents.items() if o is not None}
 
-# %% ../nbs/80_plan.ipynb #1b7ba802
+# %% ../nbs/80_plan.ipynb #5249919d
 def plan_text(estimate: Estimate, # what the work needs
               choice: Choice, # the packages
              ) -> str: # lines for a terminal
     "A plan for a reader"
-    return '\n'.join([estimate_text(estimate), '', strong('Packages'), '', choice_text(choice, most=len(choice.others))])
+    return '\n'.join([estimate_text(estimate), '', strong('Packages'), '',
+                      choice_text(choice, most=len(choice.others))])
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_weights_arguments(parser)
+    add_model_arguments(parser)
     parser.add_argument('--days', type=days_argument, metavar='D', help='3, 7 or 30 (default: all)')
-    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N', help='1 to 10 lots of one card, for B200 of two (default 1)')
-    parser.add_argument('--accepted-results', type=whole_argument('accepted results'), metavar='N', help='distinct accepted results; no default')
+    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N',
+                        help='1 to 10 lots of one card, for B200 of two (default 1)')
+    parser.add_argument('--accepted-results', type=whole_argument('accepted results'), metavar='N',
+                        help='distinct accepted results; no default')
     add_tariff_arguments(parser)
-    parser.add_argument('--json', action='store_true', help='print the choice as one JSON document and nothing else')
-    parser.add_argument('--output', metavar='DIR', help='write estimate.json, choice.json and quote.json to this new folder')
+    parser.add_argument('--json', action='store_true',
+                        help='print the choice as one JSON document and nothing else')
+    parser.add_argument('--output', metavar='DIR',
+                        help='write estimate.json, choice.json and quote.json to this new folder')
 
 def plan_of(args: argparse.Namespace, # of the verb
            ) -> tuple[Estimate, Choice, Quote | None]: # no quote where no package holds the work
     "The documents of the plan that a command line asks for"
-    estimate = estimate_weights(args.parameters, args.bits, args.reserve_gib)
-    return estimate, *plan_documents(estimate, tariff_of(args), Question(days=args.days, lots=args.lots, accepted_results=args.accepted_results))
+    estimate = estimate_arguments(args)
+    return estimate, *plan_documents(estimate, tariff_of(args),
+                                     Question(days=args.days, lots=args.lots,
+                                              accepted_results=args.accepted_results))
 
 def _run(args: argparse.Namespace) -> int:
     estimate, choice, quote = plan_of(args)
@@ -75,7 +86,8 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 PLAN = Verb('plan', 'From a model to an estimate, the packages that hold it, and a quote.',
-            'iteragpu plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7 --output first-plan', _add_arguments, _run,
+            'iteragpu plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7 --output first-plan',
+            _add_arguments, _run,
             'Sizes are in bytes; GiB = 2^30 B, GB = 10^9 B. Money is in whole US cents in JSON, in USD in text.\nMemory is that of one card, never of several together.')
 
 # %% ../nbs/80_plan.ipynb #f7c034c7

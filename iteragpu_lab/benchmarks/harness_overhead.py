@@ -36,7 +36,7 @@ def harness_loop(probe: DeviceProbe, # of the device
     run_phases(probe, phases, lambda phase: None, rows.append)
     return [o.elapsed_seconds for o in rows], time.perf_counter() - began
 
-# %% ../../nbs/benchmarks/harness_overhead.ipynb #b55169cf
+# %% ../../nbs/benchmarks/harness_overhead.ipynb #84ca2154
 def overhead(probe: DeviceProbe, # of the device
              step: Callable[[], Any], # the work
              n: int = 50, # repetitions in each of the four loops
@@ -44,13 +44,16 @@ def overhead(probe: DeviceProbe, # of the device
     "The harness over a bare loop, A B B A"
     for loop in (bare_loop, harness_loop): loop(probe, step, 3)
     blocks = [(loop, loop(probe, step, n)) for loop in (bare_loop, harness_loop, harness_loop, bare_loop)]
-    def median(which): return statistics.median(s for loop, (seconds, _) in blocks if loop is which for s in seconds)
+    def median(which):
+        return statistics.median(s for loop, (seconds, _) in blocks if loop is which for s in seconds)
     def wall(which): return sum(total for loop, (_, total) in blocks if loop is which) / (2 * n)
-    return dict(repetitions=2 * n, bare_median_seconds=median(bare_loop), harness_median_seconds=median(harness_loop),
-                reported_overhead_percent=100 * (median(harness_loop) / median(bare_loop) - 1), bare_wall_seconds=wall(bare_loop),
-                harness_wall_seconds=wall(harness_loop), wall_overhead_percent=100 * (wall(harness_loop) / wall(bare_loop) - 1))
+    return dict(repetitions=2 * n, bare_median_seconds=median(bare_loop),
+                harness_median_seconds=median(harness_loop),
+                reported_overhead_percent=100 * (median(harness_loop) / median(bare_loop) - 1),
+                bare_wall_seconds=wall(bare_loop), harness_wall_seconds=wall(harness_loop),
+                wall_overhead_percent=100 * (wall(harness_loop) / wall(bare_loop) - 1))
 
-# %% ../../nbs/benchmarks/harness_overhead.ipynb #42d674b8
+# %% ../../nbs/benchmarks/harness_overhead.ipynb #1c66d00f
 def spinning_step(torch: Any, # the module
                   probe: DeviceProbe, # of the device
                   seconds: float, # wanted length
@@ -71,11 +74,13 @@ def main() -> None:
     torch, probe, _ = open_device(args.device)
     rows = []
     for milliseconds in (1, 10, 100):
-        with torch.cuda.device(probe.device): found = overhead(probe, spinning_step(torch, probe, milliseconds / 1000), 20)
+        with torch.cuda.device(probe.device):
+            found = overhead(probe, spinning_step(torch, probe, milliseconds / 1000), 20)
         rows.append(dict(step_milliseconds=milliseconds, **found))
         print(f'{milliseconds:4d} ms: reported {found["reported_overhead_percent"]:+.3f} %, wall {found["wall_overhead_percent"]:+.2f} %')
     if args.json:
-        with open(args.json, 'x', encoding='utf-8') as f: json.dump(dict(rows=rows), f, indent=1, allow_nan=False)
+        with open(args.json, 'x', encoding='utf-8') as f:
+            json.dump(dict(rows=rows), f, indent=1, allow_nan=False)
 
 # %% ../../nbs/benchmarks/harness_overhead.ipynb #829c1736
 #| eval: false

@@ -5,21 +5,19 @@
 # %% auto #0
 __all__ = ['need_parts', 'counted', 'chosen_picture', 'packages_table', 'rejected_table', 'changes_table', 'ChooseForm']
 
-# %% ../../nbs/forms/08_choose.ipynb #dc20f761
+# %% ../../nbs/forms/08_choose.ipynb #5d1a23e0
 import argparse
 from collections.abc import Sequence
 from fractions import Fraction
-from ..documents import Choice, Package, Refused
+from ..documents import Choice, Package
 from .controls import Control, menu, text_box
 from .form import Form
 from .pieces import BLUE, GREY, ORANGE, SKY, Part, bar, cost_plot, sentence, table, verdict
 from .words import say
 from ..plan import CHOOSE, estimate_again
-from ..pricing.changes import parse_variants
 from ..pricing.choose import STRATEGIES
-from ..pricing.choosing import choose_fully, question_of
-from ..pricing.quote import rounded, tariff_of
-from ..reading import read
+from ..pricing.choosing import choice_of
+from ..pricing.quote import rounded
 from ..units import gib, usd
 
 # %% ../../nbs/forms/08_choose.ipynb #f606976f
@@ -89,7 +87,7 @@ def changes_table(choice: Choice, # any
             for o in choice.variants]
     return out + table(say('choose.variants_table'), [say(f'choose.{o}') for o in ('variant', 'needs', 'cheapest', 'head_days', 'total')], rows, 'lrlrr')
 
-# %% ../../nbs/forms/08_choose.ipynb #0df9df0c
+# %% ../../nbs/forms/08_choose.ipynb #87eb338f
 class ChooseForm(Form):
     "Choose a package for an estimate"
     VERB, FILE = CHOOSE, 'choice.json'
@@ -104,14 +102,11 @@ class ChooseForm(Form):
                 text_box('--margin-percent', say('choose.margin_percent')), text_box('--margin-gib', say('choose.margin_gib')),
                 text_box('--accepted-results', say('choose.accepted'), hint=say('choose.accepted_hint')), text_box('--stock', say('choose.stock')),
                 text_box('--tariff', say('choose.tariff'), hint=say('choose.tariff_hint')),
-                text_box('--variants', say('choose.variants'), hint=say('choose.variants_hint'), several=True)]
+                text_box('--variants', say('choose.variants'), hint=say('choose.variants_hint'), several='after')]
 
     def compute(self, args: argparse.Namespace) -> Choice:
         "The choice that the command makes"
-        tariff = tariff_of(args)
-        try: varied = parse_variants(args.variants)
-        except ValueError as e: raise Refused(f'iteragpu choose: argument --variants: {e}') from None
-        return choose_fully(read(args.estimate, 'estimate'), tariff, question_of(args, tariff), estimator=estimate_again, varied=varied)
+        return choice_of(args, estimate_again)
 
     def pictures(self, document: Choice) -> Sequence[str]:
         "The chosen package; all packages; the others; what to change"

@@ -7,16 +7,17 @@ __all__ = ['OF_THE_RUN', 'SMALL_GAP_PERCENT', 'FIGURES', 'COMPARE', 'compared', 
            'compared_peak', 'compared_phases', 'kept_bytes', 'compared_lines', 'explanation_of', 'compare', 'calibrate',
            'comparison_text', 'calibration_text', 'compare_files', 'calibrate_files']
 
-# %% ../../nbs/record/01_compare.ipynb #b6685c08
+# %% ../../nbs/record/01_compare.ipynb #4e80e695
 import argparse, hashlib, re, statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong
-from ..documents import Calibration, Compared, Comparison, Estimate, Line, Measurement, PhaseRow, Refused, new
+from ..documents import (Calibration, Compared, Comparison, Estimate, Line, Measurement, PhaseRow,
+                                    Refused, new)
 from ..units import DTYPE_BITS, exact, gib
 
-# %% ../../nbs/record/01_compare.ipynb #9123670c
+# %% ../../nbs/record/01_compare.ipynb #587879fe
 def compared(name: str, # what is compared
              figure: str, # 'allocated', 'reserved' or 'process'
              estimated: int | None, # bytes
@@ -26,18 +27,21 @@ def compared(name: str, # what is compared
     "Two figures and their difference"
     if estimated is None or measured is None:
         missing = 'estimate' if estimated is None else 'measurement'
-        return Compared(name=name, figure=figure, estimated_bytes=estimated, measured_bytes=measured, error_bytes=None, error_percent=None,
+        return Compared(name=name, figure=figure, estimated_bytes=estimated, measured_bytes=measured,
+                        error_bytes=None, error_percent=None,
                         reason=reason or f'the {missing} does not know it')
     error = estimated - measured
-    return Compared(name=name, figure=figure, estimated_bytes=estimated, measured_bytes=measured, error_bytes=error,
-                    error_percent=round(100 * error / measured, 4) if measured else None, reason=None if measured else 'a percentage of 0 B has no meaning')
+    return Compared(name=name, figure=figure, estimated_bytes=estimated, measured_bytes=measured,
+                    error_bytes=error, error_percent=round(100 * error / measured, 4) if measured else None,
+                    reason=None if measured else 'a percentage of 0 B has no meaning')
 
-# %% ../../nbs/record/01_compare.ipynb #9fd16b03
-OF_THE_RUN = ('device', 'warmup', 'repeats', 'max_seconds', 'max_gpu_bytes', 'workload')
+# %% ../../nbs/record/01_compare.ipynb #8fb0641e
+OF_THE_RUN = ('device', 'warmup', 'repeats', 'max_seconds', 'max_gpu_bytes', 'workload', 'against')
 _SAME_WORD = dict(context_tokens='context')
 
 def _settings(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    return {_SAME_WORD.get(k, k): v for k, v in configuration.items() if v is not None and k not in OF_THE_RUN}
+    return {_SAME_WORD.get(k,
+                           k): v for k, v in configuration.items() if v is not None and k not in OF_THE_RUN}
 
 def _estimated_settings(estimate: Estimate) -> dict[str, Any]:
     found = _settings(estimate.configuration)
@@ -60,7 +64,7 @@ def same_gpu(key: str, # as the estimate names it, such as 'h200' or 'rtx-4090'
     "Whether a catalogue key can stand for a card's name"
     return any(_letters(o) in _letters(name) for o in (key, key.split('-')[0]) if any(c.isdigit() for c in o))
 
-# %% ../../nbs/record/01_compare.ipynb #6856b0c0
+# %% ../../nbs/record/01_compare.ipynb #92fec754
 def refuse_other_work(estimate: Estimate, # made before
                       measurement: Measurement, # made after
                      ) -> dict[str, Any]: # settings that both state, and alike; Refused where one differs
@@ -68,12 +72,16 @@ def refuse_other_work(estimate: Estimate, # made before
     e, m = _estimated_settings(estimate), _measured_settings(measurement)
     both = {k: (v, m[k]) for k, v in e.items() if k in m}
     for name, (ours, theirs) in both.items():
-        if ours != theirs: raise Refused(f'not the same work: {name} is {ours!r} in the estimate and {theirs!r} in the measurement')
+        if ours != theirs:
+            raise Refused(f'not the same work: {name} is {ours!r} in the estimate and {theirs!r} in the measurement')
     names = estimate.model.get('name'), measurement.configuration.get('preset')
-    if 'parameters' not in both and names[0] != names[1]: raise Refused(f'not the same work: the model is {names[0]!r} in the estimate and {names[1]!r} in the measurement')
-    if 'parameters' not in both and not both: raise Refused('the two state no setting in common; whether they are the same work cannot be told')
+    if 'parameters' not in both and names[0] != names[1]:
+        raise Refused(f'not the same work: the model is {names[0]!r} in the estimate and {names[1]!r} in the measurement')
+    if 'parameters' not in both and not both:
+        raise Refused('the two state no setting in common; whether they are the same work cannot be told')
     gpu = measurement.effective.get('device_name')
-    if estimate.gpu and gpu and not same_gpu(estimate.gpu, gpu): raise Refused(f'not the same work: gpu is {estimate.gpu!r} in the estimate and {gpu!r} in the measurement')
+    if estimate.gpu and gpu and not same_gpu(estimate.gpu, gpu):
+        raise Refused(f'not the same work: gpu is {estimate.gpu!r} in the estimate and {gpu!r} in the measurement')
     return {k: v for k, (v, _) in both.items()}
 
 def refuse_late(estimate: Estimate, # made before
@@ -81,9 +89,10 @@ def refuse_late(estimate: Estimate, # made before
                ) -> None:
     "Refuse an estimate that was written after the run began"
     if estimate.created_at >= measurement.created_at:
-        raise Refused(f'the estimate was made at {estimate.created_at}, after the measurement began at {measurement.created_at}; only an estimate written down before can be compared')
+        raise Refused(f'the estimate was made at {estimate.created_at}, after the measurement began at '
+                      f'{measurement.created_at}; only an estimate written down before can be compared')
 
-# %% ../../nbs/record/01_compare.ipynb #39e41f7a
+# %% ../../nbs/record/01_compare.ipynb #b8ffe70e
 _SAME_PHASE = dict(inputs='build', cold_forward='cold_step', warm_forward='warm_step')
 
 def _largest(rows: Iterable[PhaseRow], field: str) -> int | None:
@@ -94,9 +103,11 @@ def compared_peak(estimate: Estimate, # made before
                  ) -> tuple[Compared, ...]: # allocated, reserved, process
     "The three figures of the peak"
     process = measurement.summary.get('process_bytes')
-    measured = dict(allocated=_largest(measurement.phases, 'peak_allocated_bytes'), reserved=_largest(measurement.phases, 'peak_reserved_bytes'), process=process)
+    measured = dict(allocated=_largest(measurement.phases, 'peak_allocated_bytes'),
+                    reserved=_largest(measurement.phases, 'peak_reserved_bytes'), process=process)
     def why(figure):
-        if figure == 'process' and process is None: return measurement.summary.get('reasons', {}).get('process_bytes')
+        if figure == 'process' and process is None:
+            return measurement.summary.get('reasons', {}).get('process_bytes')
         return estimate.reasons.get(f'peak.{figure}_bytes')
     return tuple(compared(f, f, getattr(estimate.peak, f'{f}_bytes'), measured[f], why(f)) for f in measured)
 
@@ -108,10 +119,11 @@ def compared_phases(estimate: Estimate, # traced, or its phases are empty
     for row in estimate.phases:
         name = _SAME_PHASE.get(row.phase, row.phase)
         rows = [o for o in measurement.phases if _SAME_PHASE.get(o.phase, o.phase) == name]
-        out += [compared(f'{row.phase}: {f}', f, getattr(row, f'peak_{f}_bytes'), _largest(rows, f'peak_{f}_bytes')) for f in ('allocated', 'reserved') if rows]
+        out += [compared(f'{row.phase}: {f}', f, getattr(row, f'peak_{f}_bytes'),
+                         _largest(rows, f'peak_{f}_bytes')) for f in ('allocated', 'reserved') if rows]
     return tuple(out)
 
-# %% ../../nbs/record/01_compare.ipynb #ca4f1d4f
+# %% ../../nbs/record/01_compare.ipynb #19cfade2
 def _first(rows: Sequence[PhaseRow], *names: str) -> PhaseRow | None:
     return next((o for o in rows if o.phase in names), None)
 
@@ -119,16 +131,19 @@ def kept_bytes(rows: Sequence[PhaseRow], # measured, in order
               ) -> int | None: # None where the run did not come so far
     "What the first pass left allocated"
     cold, warm = _first(rows, 'cold_forward', 'cold_step'), _first(rows, 'warm_forward', 'warm_step')
-    if cold is None or warm is None or None in (cold.start_allocated_bytes, warm.start_allocated_bytes): return None
+    if cold is None or warm is None or None in (cold.start_allocated_bytes, warm.start_allocated_bytes):
+        return None
     return warm.start_allocated_bytes - cold.start_allocated_bytes
 
 def _at_end(measurement: Measurement, difference: Callable[[PhaseRow], int]) -> int | None:
-    rows = [o for o in measurement.phases if None not in (o.end_reserved_bytes, o.end_allocated_bytes, o.end_device_free_bytes, o.device_total_bytes)]
+    rows = [o for o in measurement.phases if None not in (o.end_reserved_bytes, o.end_allocated_bytes,
+                                                          o.end_device_free_bytes, o.device_total_bytes)]
     return max(map(difference, rows), default=None)
 
 def _outside_bytes(measurement: Measurement) -> int | None:
     if measurement.summary.get('process_bytes') is None: return None
-    return _at_end(measurement, lambda o: o.device_total_bytes - o.end_device_free_bytes - o.end_reserved_bytes)
+    return _at_end(measurement,
+                   lambda o: o.device_total_bytes - o.end_device_free_bytes - o.end_reserved_bytes)
 
 # %% ../../nbs/record/01_compare.ipynb #136b7132
 def _sum_of(lines: Sequence[Line], wanted: Callable[[Line], bool]) -> int | None:
@@ -147,16 +162,19 @@ def compared_lines(estimate: Estimate, # made before
             compared('kept after the first pass', 'allocated', kept, kept_bytes(measurement.phases)),
             compared('outside the allocator', 'process', outside, _outside_bytes(measurement)))
 
-# %% ../../nbs/record/01_compare.ipynb #37e544ef
+# %% ../../nbs/record/01_compare.ipynb #02cb4dfa
 SMALL_GAP_PERCENT = 0.1
 FIGURES = ('allocated', 'reserved', 'process')
 
 def _part_errors(peak: Sequence[Compared], lines: Sequence[Compared], widest: str) -> dict[str, int]:
     within = FIGURES[:FIGURES.index(widest) + 1]
     errors = {o.name: o.error_bytes for o in lines if o.error_bytes is not None and o.figure in within}
-    allocated, reserved = (next((o.error_bytes for o in peak if o.figure == f and f in within), None) for f in FIGURES[:2])
-    if None not in (allocated, reserved): errors['pool: segment rounding and fragmentation'] = reserved - allocated
-    if allocated is not None: errors['activations and temporaries'] = allocated - sum(errors.get(o, 0) for o in ('weights', 'kept after the first pass'))
+    allocated, reserved = (next((o.error_bytes for o in peak if o.figure == f and f in within),
+                                None) for f in FIGURES[:2])
+    if None not in (allocated, reserved):
+        errors['pool: segment rounding and fragmentation'] = reserved - allocated
+    if allocated is not None:
+        errors['activations and temporaries'] = allocated - sum(errors.get(o, 0) for o in ('weights', 'kept after the first pass'))
     return errors
 
 def explanation_of(peak: Sequence[Compared], # the three figures
@@ -166,17 +184,21 @@ def explanation_of(peak: Sequence[Compared], # the three figures
     known = [o for o in peak if o.error_bytes is not None]
     if not known: return 'no figure is known on both sides'
     widest = known[-1]
-    if abs(widest.error_percent or 0) < SMALL_GAP_PERCENT: return f'the {widest.figure} figure differs by less than {SMALL_GAP_PERCENT} %; nothing needs explaining'
+    if abs(widest.error_percent or 0) < SMALL_GAP_PERCENT:
+        return f'the {widest.figure} figure differs by less than {SMALL_GAP_PERCENT} %; nothing needs explaining'
     gap, errors = widest.error_bytes, _part_errors(peak, lines, widest.figure)
     name = max(errors, key=lambda o: errors[o] * (1 if gap > 0 else -1), default=None)
-    side = 'above' if gap > 0 else 'below'
-    if name is None or 2 * abs(errors[name]) < abs(gap) or errors[name] * gap < 0: return f'the estimate is {abs(gap):,} B {side} the measured {widest.figure} figure, and no single line that both know explains it'
-    return f'the estimate is {abs(gap):,} B {side} the measured {widest.figure} figure; most of it lies in: {name} ({errors[name]:+,} B)'
+    said = f'the estimate is {abs(gap):,} B {"above" if gap > 0 else "below"} the measured {widest.figure} figure'
+    if name is None or 2 * abs(errors[name]) < abs(gap) or errors[name] * gap < 0:
+        return f'{said}, and no single line that both know explains it'
+    return f'{said}; most of it lies in: {name} ({errors[name]:+,} B)'
 
-# %% ../../nbs/record/01_compare.ipynb #bed35e2e
+# %% ../../nbs/record/01_compare.ipynb #8a9329f9
 def _notes_of(measurement: Measurement) -> tuple[str, ...]:
     notes = list(measurement.summary.get('flags', []))
-    if measurement.status != 'done': notes.insert(0, f'the run ended with status {measurement.status}: its peaks are those of the phases it reached, and so lower bounds')
+    if measurement.status != 'done':
+        notes.insert(0, f'the run ended with status {measurement.status}: its peaks are those of the phases it reached, '
+                        'and so lower bounds')
     return tuple(notes)
 
 def compare(estimate: Estimate, # made before
@@ -192,25 +214,33 @@ def compare(estimate: Estimate, # made before
     process, bound = peak[-1].measured_bytes, estimate.peak.bound_bytes
     reasons = {} if bound is not None else {'bound_bytes': 'the estimate states no upper bound'}
     if bound is None or process is None: reasons['bound_held'] = reasons.get('bound_bytes') or peak[-1].reason
-    return new(Comparison, at=at, estimate=dict(files[0], created_at=estimate.created_at, model=estimate.model, configuration=estimate.configuration, gpu=estimate.gpu),
-               measurement=dict(files[1], run_id=measurement.run_id, created_at=measurement.created_at, status=measurement.status,
-                                device=measurement.effective.get('device_name'), configuration=measurement.configuration),
-               peak=peak, phases=compared_phases(estimate, measurement), lines=lines, bound_bytes=bound,
+    return new(Comparison, at=at,
+               estimate=dict(files[0], created_at=estimate.created_at, model=estimate.model,
+                             configuration=estimate.configuration, gpu=estimate.gpu),
+               measurement=dict(files[1], run_id=measurement.run_id, created_at=measurement.created_at,
+                                status=measurement.status, device=measurement.effective.get('device_name'),
+                                configuration=measurement.configuration), peak=peak,
+               phases=compared_phases(estimate, measurement), lines=lines, bound_bytes=bound,
                bound_held=None if bound is None or process is None else process <= bound, agreed=agreed,
-               stated_once={k: v for k, v in (e | m).items() if k not in agreed}, explanation=explanation_of(peak, lines), notes=_notes_of(measurement), reasons=reasons)
+               stated_once={k: v for k, v in (e | m).items() if k not in agreed},
+               explanation=explanation_of(peak, lines), notes=_notes_of(measurement), reasons=reasons)
 
-# %% ../../nbs/record/01_compare.ipynb #4035bc02
+# %% ../../nbs/record/01_compare.ipynb #8adceefb
 def _pair(comparison: Comparison) -> dict[str, Any]:
     errors = {f'{o.figure}_error_percent': o.error_percent for o in comparison.peak}
     model = comparison.estimate['model']
-    return dict(estimate=comparison.estimate.get('file'), measurement=comparison.measurement.get('file'), gpu=comparison.measurement['device'],
-                family=model.get('family') or model.get('name') or 'not stated', bound_held=comparison.bound_held, **errors)
+    return dict(estimate=comparison.estimate.get('file'), measurement=comparison.measurement.get('file'),
+                gpu=comparison.measurement['device'],
+                family=model.get('family') or model.get('name') or 'not stated',
+                bound_held=comparison.bound_held, **errors)
 
 def _group(name: str, pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     out = dict(group=name, pairs=len(pairs))
     for figure in ('allocated', 'reserved', 'process'):
         errors = [abs(o[f'{figure}_error_percent']) for o in pairs if o[f'{figure}_error_percent'] is not None]
-        out |= {f'{figure}_known': len(errors), f'{figure}_median_percent': statistics.median(errors) if errors else None, f'{figure}_largest_percent': max(errors, default=None)}
+        out |= {f'{figure}_known': len(errors),
+                f'{figure}_median_percent': statistics.median(errors) if errors else None,
+                f'{figure}_largest_percent': max(errors, default=None)}
     held = [o['bound_held'] for o in pairs if o['bound_held'] is not None]
     return out | dict(bound_known=len(held), bound_held=sum(held))
 
@@ -221,10 +251,11 @@ def calibrate(comparisons: Sequence[Comparison], # of many pairs
     pairs = [_pair(o) for o in comparisons]
     groups = [_group('all', pairs)]
     for field in ('gpu', 'family'):
-        for value in sorted({str(o[field]) for o in pairs}): groups.append(_group(f'{field} {value}', [o for o in pairs if str(o[field]) == value]))
+        for value in sorted({str(o[field]) for o in pairs}):
+            groups.append(_group(f'{field} {value}', [o for o in pairs if str(o[field]) == value]))
     return new(Calibration, pairs=tuple(pairs), groups=tuple(groups), refused=tuple(map(dict, refused)))
 
-# %% ../../nbs/record/01_compare.ipynb #648a19e2
+# %% ../../nbs/record/01_compare.ipynb #20b22816
 def _row_of(o: Compared) -> tuple[str, ...]:
     error = f'{o.error_bytes:+,}' if o.error_bytes is not None else 'unknown'
     percent = f'{o.error_percent:+.2f} %' if o.error_percent is not None else ''
@@ -242,7 +273,8 @@ def comparison_text(comparison: Comparison, # any
              'bytes; error = estimated - measured, in percent of the measured', '', _table('peak', c.peak)]
     if c.phases: parts += ['', _table('phase', c.phases)]
     parts += ['', _table('line', c.lines), '', paragraph(c.explanation)]
-    if c.bound_held is not None: parts.append(f'Upper bound {exact(c.bound_bytes)} = {gib(c.bound_bytes)}: ' + ('held' if c.bound_held else 'NOT held'))
+    if c.bound_held is not None:
+        parts.append(f'Upper bound {exact(c.bound_bytes)} = {gib(c.bound_bytes)}: ' + ('held' if c.bound_held else 'NOT held'))
     unknown = dict.fromkeys(f'{o.name}: {o.reason}' for o in (*c.peak, *c.lines) if o.reason)
     return '\n'.join(parts + [paragraph(o) for o in (*unknown, *c.notes)])
 
@@ -250,12 +282,16 @@ def calibration_text(calibration: Calibration, # any
                     ) -> str: # lines for a terminal
     "A calibration for a reader"
     def percent(x): return '' if x is None else f'{x:.2f} %'
-    def cells(g): return [g['group'], str(g['pairs'])] + [percent(g[f'{f}_{k}_percent']) for f in ('allocated', 'reserved', 'process') for k in ('median', 'largest')] + [f'{g["bound_held"]}/{g["bound_known"]}']
-    head = [('', 'pairs', 'allocated', '', 'reserved', '', 'process', '', 'bound'), ('', '', *('median', 'max') * 3, 'held')]
+    def cells(g):
+        errors = [percent(g[f'{f}_{k}_percent']) for f in FIGURES for k in ('median', 'largest')]
+        return [g['group'], str(g['pairs']), *errors, f'{g["bound_held"]}/{g["bound_known"]}']
+    head = [('', 'pairs', 'allocated', '', 'reserved', '', 'process', '', 'bound'),
+            ('', '', *('median', 'max') * 3, 'held')]
     lines = [paragraph(f'refused: {o["estimate"]}, {o["measurement"]}: {o["reason"]}') for o in calibration.refused]
-    return '\n'.join([strong('Errors without their sign'), columns([*head, *map(cells, calibration.groups)], 'lrrrrrrrr'), *lines])
+    return '\n'.join([strong('Errors without their sign'),
+                      columns([*head, *map(cells, calibration.groups)], 'lrrrrrrrr'), *lines])
 
-# %% ../../nbs/record/01_compare.ipynb #930b21a1
+# %% ../../nbs/record/01_compare.ipynb #983e7355
 def _file(path: str) -> dict[str, str]:
     return dict(file=Path(path).name, sha256=hashlib.sha256(Path(path).read_bytes()).hexdigest())
 
@@ -273,17 +309,20 @@ def calibrate_files(paths: Sequence[str], # estimate, measurement, estimate, mea
     found, refused = [], []
     for e, m in zip(paths[::2], paths[1::2]):
         try: found.append(compare_files(e, m))
-        except Refused as error: refused.append(dict(estimate=Path(e).name, measurement=Path(m).name, reason=str(error)))
+        except Refused as error:
+            refused.append(dict(estimate=Path(e).name, measurement=Path(m).name, reason=str(error)))
     if not found: raise Refused(f'no pair can be compared; the first: {refused[0]["reason"]}')
     return calibrate(found, refused)
 
-# %% ../../nbs/record/01_compare.ipynb #c9637272
+# %% ../../nbs/record/01_compare.ipynb #6604bc38
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('files', nargs='+', metavar='FILE', help='ESTIMATE.json MEASUREMENT.json; several pairs give a calibration')
+    parser.add_argument('files', nargs='+', metavar='FILE',
+                        help='ESTIMATE.json MEASUREMENT.json; several pairs give a calibration')
     add_output_arguments(parser)
 
 def _run_compare(args: argparse.Namespace) -> int:
-    if len(args.files) % 2: raise Refused(f'{len(args.files)} files are no pairs; name an estimate and a measurement, or several of both in turn')
+    if len(args.files) % 2:
+        raise Refused(f'{len(args.files)} files are no pairs; name an estimate and a measurement, or several of both in turn')
     if len(args.files) == 2:
         comparison = compare_files(*args.files)
         emit(args, comparison, comparison_text(comparison))

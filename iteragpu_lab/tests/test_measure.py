@@ -9,28 +9,31 @@ __all__ = ['ENERGIES', 'asked', 'strict', 'torch', 'test_phases_and_keys', 'test
            'test_a_peak_of_zero_is_null', 'test_wrong_index_and_other_backends', 'test_free_memory_unknown',
            'test_system_clock_jumps', 'test_run_ids_differ', 'test_no_time_at_all', 'test_one_repetition',
            'test_numbers_that_are_none', 'test_slow_clock_ends_and_is_flagged', 'test_energy_is_null_with_reason',
-           'test_energy_of_a_long_window', 'test_without_nvml', 'test_process_figure_needs_an_empty_card',
-           'test_allocator_backend_is_named', 'test_a_setting_that_is_ignored', 'test_memory_outside_the_allocator',
-           'test_retries_mark_another_regime', 'Held', 'test_failure_frees_what_its_frames_hold',
-           'test_generator_that_fails', 'test_too_few_of_those_asked', 'test_device_that_no_longer_answers', 'rows_of',
+           'test_one_reading_between_two_repetitions', 'test_energy_of_a_long_window', 'test_without_nvml',
+           'test_process_figure_needs_an_empty_card', 'test_allocator_backend_is_named',
+           'test_a_setting_that_is_ignored', 'test_memory_outside_the_allocator', 'test_retries_mark_another_regime',
+           'Held', 'test_failure_frees_what_its_frames_hold', 'test_generator_that_fails',
+           'test_too_few_of_those_asked', 'test_device_that_no_longer_answers', 'rows_of',
            'test_first_repetitions_slow', 'test_slow_drift', 'test_summary_is_strict_and_ordered',
            'test_trend_by_enumeration']
 
-# %% ../../nbs/tests/test_measure.ipynb #b13a16c3
+# %% ../../nbs/tests/test_measure.ipynb #81811d06
 import json, math, statistics, sys, time, weakref
 from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings, strategies as st
 from ..documents import PhaseRow, Refused, new, to_dict, to_json, Measurement
 from ..measure import protocol
-from ..measure.protocol import DeviceProbe, NetworkSettings, Phase, measure_network, measure_phase, run_phases, summary_of
+from ..measure.protocol import (DeviceProbe, NetworkSettings, Phase, measure_network,
+                                           measure_phase, run_phases, summary_of)
 from ..reading import read
 from . import standin_torch
 from .test_environment import NVMLError, machine, stand_in_nvml, has_gpu, UUIDS
 
-# %% ../../nbs/tests/test_measure.ipynb #517eac8c
+# %% ../../nbs/tests/test_measure.ipynb #57fb2b64
 def asked(device='cuda:0', **changed):
-    return NetworkSettings(**dict(device=device, batch=1, context=16, width=64, dtype='float32', warmup=1, repeats=2) | changed)
+    return NetworkSettings(**dict(device=device, batch=1, context=16, width=64, dtype='float32', warmup=1,
+                                  repeats=2) | changed)
 
 def strict(path):
     def refuse(name): raise ValueError(name)
@@ -53,7 +56,8 @@ def test_memory_follows_the_work(torch, tmp_path):
     rows = measure_network(asked(), tmp_path / 'a.json').phases
     weights, io = 33_088 * 4, 16 * 64 * 4
     assert [o.end_allocated_bytes for o in rows] == [weights, weights + io, *[weights + 2 * io] * 4], 'the output is alive at the end reading'
-    assert [o.start_allocated_bytes for o in rows] == [0, weights, *[weights + io] * 4], 'and freed before the next pass'
+    assert [o.start_allocated_bytes for o in rows] == [0, weights,
+                                                       *[weights + io] * 4], 'and freed before the next pass'
     assert all(o.peak_allocated_bytes == o.end_allocated_bytes for o in rows)
 
 def test_no_warmup(torch, tmp_path):
@@ -64,7 +68,8 @@ def test_no_warmup(torch, tmp_path):
 def test_every_call_names_the_device(torch, tmp_path):
     torch.CALLS.clear()
     measure_network(asked('cuda:1'), tmp_path / 'a.json')
-    assert {name for name, _ in torch.CALLS} >= {'synchronize', 'reset_peak_memory_stats', 'max_memory_allocated', 'current_stream', 'mem_get_info'}
+    assert {name for name, _ in torch.CALLS} >= {'synchronize', 'reset_peak_memory_stats',
+                                                 'max_memory_allocated', 'current_stream', 'mem_get_info'}
     assert {index for _, index in torch.CALLS} == {1}
 
 def test_order_within_a_phase(torch):
@@ -72,13 +77,15 @@ def test_order_within_a_phase(torch):
     measure_phase(DeviceProbe(torch, 0), Phase(name='x', work=lambda: torch.CALLS.append(('work', 0))))
     names = [n for n, _ in torch.CALLS]
     work = names.index('work')
-    assert names[:work] == ['synchronize', 'mem_get_info', 'memory_allocated', 'memory_reserved', 'reset_peak_memory_stats', 'synchronize']
+    assert names[:work] == ['synchronize', 'mem_get_info', 'memory_allocated', 'memory_reserved',
+                            'reset_peak_memory_stats', 'synchronize']
     assert names[work + 1] == 'synchronize' and 'max_memory_allocated' in names[work + 1:]
 
-# %% ../../nbs/tests/test_measure.ipynb #5d0569fe
+# %% ../../nbs/tests/test_measure.ipynb #31595d3b
 def test_no_gpu_no_file(tmp_path):
     if has_gpu(): pytest.skip('this machine has a GPU')
-    with pytest.raises(Refused, match='sees no GPU|cannot be loaded'): measure_network(asked(), tmp_path / 'a.json')
+    with pytest.raises(Refused, match='sees no GPU|cannot be loaded'):
+        measure_network(asked(), tmp_path / 'a.json')
     with pytest.raises(Refused): measure_network(asked('cuda:7'), tmp_path / 'a.json')
     assert list(tmp_path.iterdir()) == []
 
@@ -87,7 +94,8 @@ def test_forced_past_the_check_on_a_real_torch_without_gpu():
     if torch.cuda.is_available(): pytest.skip('this machine has a GPU')
     for index in (0, 7):
         with pytest.raises(Refused, match='nothing was measured'): DeviceProbe(torch, index).prove()
-        with pytest.raises((AssertionError, RuntimeError)): measure_phase(DeviceProbe(torch, index), Phase(name='x', work=lambda: None))
+        with pytest.raises((AssertionError, RuntimeError)):
+            measure_phase(DeviceProbe(torch, index), Phase(name='x', work=lambda: None))
 
 def test_a_counter_that_does_not_move(torch, tmp_path, monkeypatch):
     monkeypatch.setattr(standin_torch.Card, 'moves', False)
@@ -110,7 +118,7 @@ def test_free_memory_unknown(torch, tmp_path, monkeypatch):
     found = measure_network(asked(), tmp_path / 'a.json')
     assert found.status == 'done' and all(o.device_total_bytes is None and 'HIP error' in o.reasons['start_device_free_bytes'] for o in found.phases)
 
-# %% ../../nbs/tests/test_measure.ipynb #07b3c5e6
+# %% ../../nbs/tests/test_measure.ipynb #555b381e
 def test_system_clock_jumps(torch, tmp_path, monkeypatch):
     moments = iter(range(10**9, 0, -3600))
     monkeypatch.setattr(time, 'time', lambda: next(moments))
@@ -135,15 +143,18 @@ def test_one_repetition(torch, tmp_path):
     assert warm['n'] == 1 and warm['iqr'] is None and 'not enough' in warm['reasons']['iqr']
 
 def test_numbers_that_are_none(torch):
-    row = measure_phase(DeviceProbe(torch, 0), Phase(name='warm_step', work=lambda: dict(loss=float('nan'), rate=math.inf, fine=1)))
+    row = measure_phase(DeviceProbe(torch, 0),
+                        Phase(name='warm_step', work=lambda: dict(loss=float('nan'), rate=math.inf, fine=1)))
     assert row.values == dict(fine=1.0)
 
-# %% ../../nbs/tests/test_measure.ipynb #925c1fb9
+# %% ../../nbs/tests/test_measure.ipynb #1cc9009d
 def _driver(**changed):
     counter = iter(range(1000, 10**9, 500))
-    calls = dict(nvmlDeviceGetClockInfo=lambda h, k: 1900, nvmlDeviceGetMaxClockInfo=lambda h, k: 1980, nvmlDeviceGetTemperature=lambda h, k: 40,
-                 nvmlDeviceGetCurrentClocksEventReasons=lambda h: 0, nvmlDeviceGetTotalEnergyConsumption=lambda h: next(counter))
-    return stand_in_nvml(lambda i, **form: SimpleNamespace(total=80 * 2**30, used=0, free=0, reserved=2**29), **calls | changed)
+    calls = dict(nvmlDeviceGetClockInfo=lambda h, k: 1900, nvmlDeviceGetMaxClockInfo=lambda h, k: 1980,
+                 nvmlDeviceGetTemperature=lambda h, k: 40, nvmlDeviceGetCurrentClocksEventReasons=lambda h: 0,
+                 nvmlDeviceGetTotalEnergyConsumption=lambda h: next(counter))
+    return stand_in_nvml(lambda i, **form: SimpleNamespace(total=80 * 2**30, used=0, free=0, reserved=2**29),
+                         **calls | changed)
 
 def test_slow_clock_ends_and_is_flagged(machine, tmp_path):
     machine(nvml=_driver(nvmlDeviceGetClockInfo=lambda h, k: int(0.59 * 1980)))
@@ -162,6 +173,17 @@ def test_energy_is_null_with_reason(case, machine, tmp_path, monkeypatch):
         if row.passes == 0: continue
         assert row.driver['energy_millijoules'] is None and row.reasons['driver.energy_millijoules']
 
+def test_one_reading_between_two_repetitions(machine, tmp_path):
+    asked_at = []
+    def reading(h, k):
+        asked_at.append(k)
+        return len(asked_at)
+    machine(nvml=_driver(nvmlDeviceGetTemperature=reading))
+    rows = [o.driver for o in measure_network(asked(repeats=5), tmp_path / 'a.json').phases if o.repetition]
+    temperatures = [(o['start']['temperature_celsius'], o['end']['temperature_celsius']) for o in rows]
+    assert [b for _, b in temperatures[:-1]] == [a for a, _ in temperatures[1:]] and all(a < b for a, b in temperatures)
+    assert all('processes' not in o['end'] for o in rows[1:])
+
 def test_energy_of_a_long_window(machine, tmp_path, monkeypatch):
     monkeypatch.setenv('STANDIN_SECONDS', '0.06')
     machine(nvml=_driver())
@@ -175,10 +197,11 @@ def test_without_nvml(machine, tmp_path, monkeypatch):
     assert all(o.driver == {} and o.reasons['driver'] == 'nvidia-ml-py is not installed' for o in found.phases if o.passes != 0)
     assert found.summary['process_bytes'] is None and 'not known' in found.summary['reasons']['process_bytes']
 
-# %% ../../nbs/tests/test_measure.ipynb #128a82e0
+# %% ../../nbs/tests/test_measure.ipynb #9d4830b1
 @pytest.mark.parametrize('held,known', [(0, True), (2 * 2**20, True), (5 * 2**30, False)])
 def test_process_figure_needs_an_empty_card(held, known, machine, tmp_path):
-    machine(nvml=stand_in_nvml(lambda i, **form: SimpleNamespace(total=80 * 2**30, used=held, free=0, reserved=2**29)))
+    machine(nvml=stand_in_nvml(lambda i,
+                               **form: SimpleNamespace(total=80 * 2**30, used=held, free=0, reserved=2**29)))
     found = measure_network(asked(), tmp_path / 'a.json')
     assert found.effective['used_by_others_bytes'] == held
     context, pool = 512 * 2**20, 2 * 2**20
@@ -206,7 +229,7 @@ def test_retries_mark_another_regime(torch, tmp_path, monkeypatch):
     monkeypatch.setattr(standin_torch.Card, 'retries', 2)
     assert any('another regime' in o for o in measure_network(asked(), tmp_path / 'a.json').summary['flags'])
 
-# %% ../../nbs/tests/test_measure.ipynb #bf2e2340
+# %% ../../nbs/tests/test_measure.ipynb #a5f55930
 class Held: "Something that a frame holds"
 
 def test_failure_frees_what_its_frames_hold(torch):
@@ -221,7 +244,8 @@ def test_failure_frees_what_its_frames_hold(torch):
     probe = DeviceProbe(torch, 0)
     for _ in range(2):
         before = torch.cuda.memory_allocated(probe.device)
-        status, failure = run_phases(probe, iter([Phase(name='build', work=work)]), lambda o: None, lambda o: None)
+        status, failure = run_phases(probe, iter([Phase(name='build', work=work)]), lambda o: None,
+                                     lambda o: None)
         assert status == 'out_of_memory' and failure['requested_bytes'] == 2.5 * 2**30 and failure['allocated_bytes'] >= 200 * 2**20
         assert seen[-1]() is None and torch.cuda.memory_allocated(probe.device) == before == 0
 
@@ -248,8 +272,9 @@ def test_device_that_no_longer_answers(torch, tmp_path, monkeypatch):
     assert found.status == 'failed' and found.failure['allocation_retries'] is None and found.failure['reasons']['allocation_retries']
     assert 'home' not in to_json(found)
 
-# %% ../../nbs/tests/test_measure.ipynb #56af8bff
-def rows_of(seconds): return [PhaseRow(phase='warm_forward', repetition=i, elapsed_seconds=s) for i, s in enumerate(seconds, 1)]
+# %% ../../nbs/tests/test_measure.ipynb #d694212e
+def rows_of(seconds):
+    return [PhaseRow(phase='warm_forward', repetition=i, elapsed_seconds=s) for i, s in enumerate(seconds, 1)]
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_first_repetitions_slow(k):
