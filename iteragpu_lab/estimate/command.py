@@ -40,7 +40,6 @@ def architecture_of(name: str | None = None, config: str | None = None, checkpoi
 def _header(path: str) -> tuple[tuple[str, int, str], ...]:
     return tuple((line.name, line.bytes, line.source) for line in checkpoint_lines(read_checkpoint(path)))
 
-<<<<<<< HEAD
 # %% ../../nbs/estimate/80_command.ipynb #c3feb8dd
 _TEXT = {'task': TASKS, 'dtype': ('bfloat16', 'float16', 'float32'), 'attention': ATTENTIONS, 'logits': ('all', 'last'),
          'kv_dtype': tuple(BYTES), 'optimizer': OPTIMIZERS, 'optimizer_mode': MODES,
@@ -65,18 +64,6 @@ _WHOLE = {'batch': ('sequences at once, on each card (default 1)', 1, 1 << 20),
           'micro_batches': ('in flight for split layers', 1, 1 << 14)}
 TRAINING_ONLY = ('optimizer', 'optimizer_mode', 'autocast', 'loss', 'lora_dtype', 'lora_targets', 'accumulation',
                  'shard_stage', 'micro_batches')
-=======
-# %% ../../nbs/estimate/80_command.ipynb #fcc24ec4
-_TEXT = {'task': TASKS, 'dtype': ('bfloat16', 'float16', 'float32'), 'attention': ATTENTIONS, 'logits': ('all', 'last'), 'kv_dtype': tuple(BYTES), 'optimizer': OPTIMIZERS, 'optimizer_mode': MODES,
-         'checkpointing': CHECKPOINTING, 'autocast': ('bfloat16', 'float16'), 'loss': ('unfused', 'fused'), 'lora_dtype': ('float32', 'bfloat16', 'float16'), 'strategy': STRATEGIES}
-_HELP = {'task': 'what is run (default inference)', 'dtype': 'of weights and activations (default bfloat16)', 'attention': 'attention implementation (default sdpa)', 'logits': 'positions whose logits are made (default all)',
-         'kv_dtype': 'of the key-value cache (default: the dtype)', 'optimizer': 'adamw (default), adamw-8bit, sgd, sgd-momentum or adafactor', 'optimizer_mode': "PyTorch's implementation (default foreach)", 'checkpointing': 'of activations (default none)',
-         'autocast': 'compute dtype over float32 weights', 'loss': 'fused: logits are never whole (default unfused)', 'lora_dtype': 'of the adapters (default float32)', 'strategy': 'over several cards (default replicate)'}
-_WHOLE = {'batch': ('sequences at once, on each card (default 1)', 1, 1 << 20), 'context': ('tokens of a sequence (default 1024)', 1, 1 << 27), 'new_tokens': ('tokens to generate, with --task decode', 0, 1 << 27),
-          'weight_bits': ('of gptq and awq (default 4)', 2, 8), 'lora_rank': ('train adapters of this rank', 0, 1 << 20), 'accumulation': ('micro-batches for each step (default 1)', 1, 1 << 20),
-          'shard_stage': ('1 optimizer state, 2 gradients too, 3 weights too (default 3)', 1, 3), 'cards': ('cards of the strategy (default 1)', 1, 1 << 14), 'micro_batches': ('in flight for split layers', 1, 1 << 14)}
-TRAINING_ONLY = ('optimizer', 'optimizer_mode', 'autocast', 'loss', 'lora_dtype', 'lora_targets', 'accumulation', 'shard_stage', 'micro_batches')
->>>>>>> main
 INFERENCE_ONLY = ('logits', 'kv_dtype', 'new_tokens')
 
 def _flag(name: str) -> str:
@@ -90,7 +77,6 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument('--preset', metavar='NAME', help='a public model, such as llama-3.1-8b')
     which.add_argument('--config', metavar='FILE', help='a Hugging Face config.json')
     parser.add_argument('--checkpoint', metavar='PATH', help='safetensors or GGUF, whose headers are read')
-<<<<<<< HEAD
     parser.add_argument('--bits', type=whole_argument('bits', 1, 64), metavar='B',
                         help='storage width with --parameters, 1 to 64 bits; rounded up to whole bytes')
     for name, choices in _TEXT.items(): parser.add_argument(_flag(name), choices=choices, help=_HELP[name])
@@ -104,15 +90,6 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
                         help='linear layers with adapters, separated by commas (default q_proj,k_proj,v_proj,o_proj)')
     parser.add_argument('--latent-cache', choices=('latent', 'expanded'),
                         help='what latent attention keeps (default latent)')
-=======
-    parser.add_argument('--bits', type=whole_argument('bits', 1, 64), metavar='B', help='storage width with --parameters, 1 to 64 bits; rounded up to whole bytes')
-    for name, choices in _TEXT.items(): parser.add_argument(_flag(name), choices=choices, metavar='KIND' if len(','.join(choices)) > 40 else None, help=_HELP[name])
-    for name, (text, low, high) in _WHOLE.items(): parser.add_argument(_flag(name), type=whole_argument(name.replace('_', ' '), low, high), metavar='N', help=text)
-    parser.add_argument('--weights', metavar='FORMAT', help='format of the linear layers, such as nf4, nf4-dq, gptq, fp8-block, gguf-q4_k')
-    parser.add_argument('--group-size', type=_group, metavar='N', help='of gptq and awq; -1 is one group a column (default 128)')
-    parser.add_argument('--lora-targets', metavar='NAMES', help='linear layers with adapters, separated by commas (default q_proj,k_proj,v_proj,o_proj)')
-    parser.add_argument('--latent-cache', choices=('latent', 'expanded'), help='what latent attention keeps (default latent)')
->>>>>>> main
     parser.add_argument('--gpu', metavar='NAME', help='a card of the catalogue')
     parser.add_argument('--reserve-gib', type=gib_argument('reserve'), default=0, metavar='GIB',
                         help='hypothesis for what is left out, GiB (default 0)')
