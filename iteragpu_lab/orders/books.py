@@ -65,7 +65,7 @@ def _next_id(db: sqlite3.Connection, table: str, prefix: str) -> str:
     # Rows are never removed, so their number is the last id.
     return f'{prefix}-{db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] + 1:04d}'
 
-# %% ../../nbs/orders/50_books.ipynb #9753ff49
+# %% ../../nbs/orders/50_books.ipynb #d143cae4
 ENVIRONMENTS = ('ubuntu', 'pytorch', 'blender', 'other')
 MAX_TEXT = 500 # characters of a free text
 
@@ -94,13 +94,18 @@ def _check_quote(quote: Quote) -> None:
         raise Refused('the quote does not carry the SHA-256 of its tariff; make a new one with: iteragpu '
                       'price')
 
+def _check_texts(quote: Quote) -> None:
+    "The words of a quote come from a tariff that anyone may have written"
+    tariff = (str(value) for key, value in quote.tariff.items() if key != 'sha256')
+    for text in (quote.gpu, quote.name, *quote.notes, *tariff): free_text(text, 'quote', 2000)
+
 def _check_environment(environment: str, text: str) -> None:
     if environment not in ENVIRONMENTS:
         raise Refused(f'the environment is not one of those offered; accepted are {", ".join(ENVIRONMENTS)}')
     if environment == 'other' and not text:
         raise Refused('the environment other needs a text that says which; add it with --environment-text')
 
-# %% ../../nbs/orders/50_books.ipynb #e3406105
+# %% ../../nbs/orders/50_books.ipynb #098a8eff
 def new_order(db: sqlite3.Connection, # open books
               quote: Quote, # the package
               environment: str, # one of `ENVIRONMENTS`
@@ -111,6 +116,7 @@ def new_order(db: sqlite3.Connection, # open books
     "Record an order"
     at, text, content = _moment(at), free_text(text, 'environment text'), to_json(quote)
     _check_quote(quote)
+    _check_texts(quote)
     _check_environment(environment, text)
     sha256 = hashlib.sha256(content.encode()).hexdigest()
     with writing(db):
