@@ -9,10 +9,11 @@ __all__ = ['ENERGIES', 'asked', 'strict', 'torch', 'test_phases_and_keys', 'test
            'test_a_peak_of_zero_is_null', 'test_wrong_index_and_other_backends', 'test_free_memory_unknown',
            'test_system_clock_jumps', 'test_run_ids_differ', 'test_no_time_at_all', 'test_one_repetition',
            'test_numbers_that_are_none', 'test_slow_clock_ends_and_is_flagged', 'test_energy_is_null_with_reason',
-           'test_energy_of_a_long_window', 'test_without_nvml', 'test_process_figure_needs_an_empty_card',
-           'test_allocator_backend_is_named', 'test_a_setting_that_is_ignored', 'test_memory_outside_the_allocator',
-           'test_retries_mark_another_regime', 'Held', 'test_failure_frees_what_its_frames_hold',
-           'test_generator_that_fails', 'test_too_few_of_those_asked', 'test_device_that_no_longer_answers', 'rows_of',
+           'test_one_reading_between_two_repetitions', 'test_energy_of_a_long_window', 'test_without_nvml',
+           'test_process_figure_needs_an_empty_card', 'test_allocator_backend_is_named',
+           'test_a_setting_that_is_ignored', 'test_memory_outside_the_allocator', 'test_retries_mark_another_regime',
+           'Held', 'test_failure_frees_what_its_frames_hold', 'test_generator_that_fails',
+           'test_too_few_of_those_asked', 'test_device_that_no_longer_answers', 'rows_of',
            'test_first_repetitions_slow', 'test_slow_drift', 'test_summary_is_strict_and_ordered',
            'test_trend_by_enumeration']
 
@@ -146,7 +147,7 @@ def test_numbers_that_are_none(torch):
                         Phase(name='warm_step', work=lambda: dict(loss=float('nan'), rate=math.inf, fine=1)))
     assert row.values == dict(fine=1.0)
 
-# %% ../../nbs/tests/test_measure.ipynb #4dfcf0d4
+# %% ../../nbs/tests/test_measure.ipynb #1cc9009d
 def _driver(**changed):
     counter = iter(range(1000, 10**9, 500))
     calls = dict(nvmlDeviceGetClockInfo=lambda h, k: 1900, nvmlDeviceGetMaxClockInfo=lambda h, k: 1980,
@@ -171,6 +172,17 @@ def test_energy_is_null_with_reason(case, machine, tmp_path, monkeypatch):
     for row in measure_network(asked(repeats=1, warmup=0), tmp_path / 'a.json').phases:
         if row.passes == 0: continue
         assert row.driver['energy_millijoules'] is None and row.reasons['driver.energy_millijoules']
+
+def test_one_reading_between_two_repetitions(machine, tmp_path):
+    asked_at = []
+    def reading(h, k):
+        asked_at.append(k)
+        return len(asked_at)
+    machine(nvml=_driver(nvmlDeviceGetTemperature=reading))
+    rows = [o.driver for o in measure_network(asked(repeats=5), tmp_path / 'a.json').phases if o.repetition]
+    temperatures = [(o['start']['temperature_celsius'], o['end']['temperature_celsius']) for o in rows]
+    assert [b for _, b in temperatures[:-1]] == [a for a, _ in temperatures[1:]] and all(a < b for a, b in temperatures)
+    assert all('processes' not in o['end'] for o in rows[1:])
 
 def test_energy_of_a_long_window(machine, tmp_path, monkeypatch):
     monkeypatch.setenv('STANDIN_SECONDS', '0.06')
