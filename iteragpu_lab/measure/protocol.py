@@ -884,7 +884,7 @@ def _recovered(path: Path, status: str, error: str) -> Measurement:
     except (KeyError, TypeError, UnicodeDecodeError) as e:
         raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #d0c9ecae
+# %% ../../nbs/measure/02_protocol.ipynb #cab79e7e
 def _milliseconds(seconds: float | None) -> str:
     return 'unknown' if seconds is None else f'{1000 * seconds:,.3f}'
 def _mebibytes(n: int | None) -> str: return 'unknown' if n is None else f'{n / 2**20:,.1f}'
@@ -905,18 +905,24 @@ def _failure_lines(failure: Mapping[str, Any]) -> list[str]:
              columns(figures, 'lr') if figures else '']
     return [line for i, line in enumerate(lines) if line or not i]
 
+def _against_line(found: Mapping[str, Any]) -> str:
+    if found['verdict'] is None or found['difference_percent'] is None: return 'a against b: nothing can be said'
+    return (f'a against b: {found["verdict"]}; b takes {found["difference_percent"]:+.1f} % longer than a, '
+            f'drift of a {found["drift_percent"]:+.1f} %')
+
 def measurement_text(measurement: Measurement, # any
                     ) -> str: # lines for a terminal
     "A measurement for a reader"
-    m = measurement
-    head = [('phase', 'ms', 'event ms', 'allocated', 'peak alloc.', 'peak reserved'),
-            *map(_phase_cells, m.phases)]
-    process, lines = m.summary['process_bytes'], list(m.summary['flags'])
-    used = f'{exact(process)} = {gib(process)}' if process else f'unknown: {m.summary["reasons"].get("process_bytes", "")}'
+    m, s = measurement, measurement.summary
+    head = [('phase', 'ms', 'event ms', 'allocated', 'peak alloc.', 'peak reserved')]
+    process = s['process_bytes']
+    used = f'{exact(process)} = {gib(process)}' if process else f'unknown: {s["reasons"].get("process_bytes", "")}'
     out = [strong(f'Measurement on {m.effective["device_name"]}, status {m.status}'), '',
-           columns(head, 'lrrrrr'), '', 'Memory in MiB = 2^20 B; allocated is part of reserved.',
-           f'Process on the device: {used}', *lines, *m.summary['warm']['steadiness']['flags']]
-    return '\n'.join(out + (_failure_lines(m.failure) if m.failure else []))
+           columns([*head, *map(_phase_cells, m.phases)], 'lrrrrr'), '',
+           'Memory in MiB = 2^20 B; allocated is part of reserved.', f'Process on the device: {used}']
+    if 'against' in s: out.append(_against_line(s['against']))
+    out += [*s['flags'], *s['warm']['steadiness']['flags'], *(_failure_lines(m.failure) if m.failure else [])]
+    return '\n'.join(out)
 
 # %% ../../nbs/measure/02_protocol.ipynb #288aed41
 EXIT_CODES = dict(done=0, out_of_memory=1, failed=1, incomplete=1, cancelled=130, bound_hit=3)

@@ -104,7 +104,7 @@ def test_two_works_in_turn(place):
 def test_odd_turns(place):
     with pytest.raises(Refused, match='even number'): run_in_child(asked(place, against=f'{place / "work.py"}:build,step'))
 
-# %% ../../nbs/tests/test_worker.ipynb #17af2789
+# %% ../../nbs/tests/test_worker.ipynb #fd80e3a0
 ENDS = {'exit': ('failed', 'SystemExit'), 'oom': ('out_of_memory', 'Tried to allocate'),
         'kill': ('incomplete', 'SIGKILL'), 'abort': ('incomplete', 'SIGABRT')}
 
@@ -117,9 +117,10 @@ def test_ends(place, how, monkeypatch):
     assert (found.failure['phase'], found.failure['repetition'], len(found.phases)) == ('warm_step', 2, 4)
     assert [o.name for o in (place / 'results').iterdir()] == ['a.json']
 
-@pytest.mark.parametrize('how,least', [('sleep', 0), ('deaf', worker.GRACE_SECONDS)])
+@pytest.mark.parametrize('how,least', [('sleep', 0), ('deaf', 1)])
 def test_bound_of_seconds(place, how, least, monkeypatch):
     monkeypatch.setenv('STEP', how)
+    monkeypatch.setattr(worker, 'GRACE_SECONDS', 1)
     began = time.monotonic()
     with Worker(asked(place, max_seconds=1)) as w:
         for event in w.events(): pass
@@ -144,6 +145,7 @@ def test_out_of_memory_below_the_bound(place, monkeypatch):
 @pytest.mark.parametrize('how,status,most', [('sleep', 'cancelled', 4), ('deaf', 'incomplete', 15)])
 def test_cancel(place, how, status, most, monkeypatch):
     monkeypatch.setenv('STEP', how)
+    monkeypatch.setattr(worker, 'GRACE_SECONDS', 1)
     with Worker(asked(place)) as w:
         for event in w.events():
             if 'started' in event and event['started']['repetition'] == 2: break
