@@ -7,7 +7,7 @@ __all__ = ['MAX_CAMPAIGN_BYTES', 'READY', 'MAX_RUNS', 'KINDS_OF_PACKAGE', 'CAMPA
            'Plan', 'check_campaign', 'longest_first', 'last_end', 'lower_bound', 'arrange', 'window_seconds',
            'campaign_packages', 'holds', 'lay_out', 'make_campaign', 'campaign_text', 'campaign_of']
 
-# %% ../../nbs/pricing/04_campaign.ipynb #573118d7
+# %% ../../nbs/pricing/04_campaign.ipynb #14bf38ba
 import argparse, heapq, itertools, math, re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong, whole_argument
-from ..documents import Campaign, CampaignPackage, CampaignRun, Refused, Slot, new
+from ..documents import Campaign, CampaignPackage, CampaignRun, Refused, Slot, data_path, new
 from .quote import SNAPSHOT_NOTE, add_tariff_arguments, days_argument, quote_model, tariff_of
 from .tariff import MAX_LOTS, Rate, Tariff, table_bytes
 from ..reading import strict_json
@@ -376,10 +376,10 @@ def campaign_text(c: Campaign, # any
             paragraph(f'Kept free: {c.keep_free_percent} % of the package.'), *map(paragraph, c.notes)]
     return '\n'.join(out)
 
-# %% ../../nbs/pricing/04_campaign.ipynb #69d5a0c7
+# %% ../../nbs/pricing/04_campaign.ipynb #22d34bd6
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('file', metavar='FILE',
-                        help='campaign as YAML, or as JSON where its name ends in .json')
+    parser.add_argument('file', metavar='FILE', nargs='?', help='campaign as YAML, or as JSON where its name ends in .json')
+    parser.add_argument('--example', action='store_true', help='print an example of such a file and nothing else')
     parser.add_argument('--days', type=days_argument, metavar='D', help='only packages of 3, 7 or 30 days')
     parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N',
                         help='only packages of so many lots')
@@ -389,11 +389,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def campaign_of(args: argparse.Namespace, # with file, days, lots and tariff
                ) -> Campaign: # the document
     "The campaign that a command line asks for"
+    if not args.file:
+        raise Refused('no campaign is named; name its file, or begin with iteragpu campaign --example > campaign.yaml')
     name = Path(args.file).name
     plan = check_campaign(campaign_words(table_bytes(args.file), name), name)
     return make_campaign(plan, tariff_of(args), args.days, args.lots)
 
 def _run_campaign(args: argparse.Namespace) -> int:
+    if args.example:
+        print(data_path('campaign-example.yaml').read_text(encoding='utf-8'), end='')
+        return 0
     campaign = campaign_of(args)
     emit(args, campaign, campaign_text(campaign))
     return 0

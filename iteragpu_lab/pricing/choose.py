@@ -257,25 +257,32 @@ def choose(estimate: Estimate, # of one card or several
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
                reasons=_silent(_asked(q), packages))
 
-# %% ../../nbs/pricing/03_choose.ipynb #47ce597a
+# %% ../../nbs/pricing/03_choose.ipynb #4e5f1b30
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
+def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
+def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
 
 def _package_row(o: Package) -> tuple[str, ...]:
     each, day = (_money(round(Fraction(o.total_usd_cents, o.cards * days))) for days in (1, o.duration_days))
-    return o.gpu, str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, gib(o.usable_bytes, 2), gib(o.free_bytes, 2)
+    has = gib(o.usable_bytes,
+              2) if o.unit_cost_usd_cents is None else rounded(Fraction(o.unit_cost_usd_cents) / 100)
+    return _key(o.gpu), str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, has, _gib(o.free_bytes)
 
 def packages_text(packages: Sequence[Package], # in order
                  ) -> str: # a table
     "Packages for a reader; amounts for one card rounded half to even to a cent"
-    head = ('model', 'cards', 'days', 'total USD', 'a card', 'card-day', 'a card has', 'left free')
+    has = 'card GiB' if packages[0].unit_cost_usd_cents is None else 'a result'
+    head = ('model', 'cards', 'days', 'total USD', 'a card', 'card-day', has, 'free GiB')
     return columns([head, *map(_package_row, packages)], 'lrrrrrrr')
 
 def need_text(choice: Choice, # any
              ) -> str: # a line
     "What each card needs, for a reader"
     n = choice.need
-    peak, margin = n['needed_bytes'] - n['margin_bytes'], f'with a margin of {gib(n["margin_bytes"], 2)}: {gib(n["needed_bytes"], 2)}'
-    return paragraph(f'Estimated peak on each card, {n["decides"]} figure: {gib(peak, 2)}; {margin if n["margin_bytes"] else "no margin is added"}.')
+    figures = ', '.join(f'{o} {gib(n[f"{o}_bytes"], 2) if n[f"{o}_bytes"] is not None else "unknown"}'
+                        for o in reversed(FIGURES))
+    margin = f'with a margin of {gib(n["margin_bytes"], 2)} it needs {gib(n["needed_bytes"], 2)}' if n['margin_bytes'] else 'no margin is added'
+    return paragraph(f'Estimated peak on each card: {figures}. The {n["decides"]} figure decides; {margin}.')
 
 def _chosen_text(o: Package) -> list[str]:
     cards = f'{o.cards} card{"s" * (o.cards > 1)}'
@@ -298,11 +305,11 @@ def bound_text(choice: Choice, # with a bound among its needs
     if not held: return f'{start} none of these cards has.'
     return f'{start} every one of these cards has.' if not rest else f'{start} {held} have, and {rest} have not.'
 
-# %% ../../nbs/pricing/03_choose.ipynb #d777e9fe
+# %% ../../nbs/pricing/03_choose.ipynb #08b7a208
 def rejected_text(rejected: Sequence[Rejection], # in the tariff's order
                  ) -> list[str]: # lines
     "Rejected models for a reader"
-    rows = [(o.gpu, o.test, gib(o.by, 2)) for o in rejected if o.unit == 'bytes']
+    rows = [(_key(o.gpu), o.test, gib(o.by, 2)) for o in rejected if o.unit == 'bytes']
     table = [columns([('model', 'failed', 'short by, on each card'), *rows], 'llr')] if rows else []
     return [*table, *(paragraph(f'{o.gpu}: {o.test}; {o.sentence}') for o in rejected if o.unit != 'bytes')]
 
@@ -315,13 +322,13 @@ def readings_text(packages: Sequence[Package], # any
     rest = ''.join(f'by the {by} for {", ".join(keys)}; ' for by, keys in models.items() if by != usual)
     return f'What a card has is the smallest reading known: {rest}by the {usual}{" for the others" if rest else ""}.'
 
-# %% ../../nbs/pricing/03_choose.ipynb #0f8b59b5
+# %% ../../nbs/pricing/03_choose.ipynb #55ec80c9
 def near_text(misses: Sequence[NearMiss], # cheapest first
              ) -> str: # a table
     "Near misses for a reader"
-    rows = [(o.gpu, o.change, gib(o.needed_bytes, 2), gib(o.usable_bytes, 2), _money(o.total_usd_cents))
+    rows = [(_key(o.gpu), o.change, _gib(o.needed_bytes), _gib(o.usable_bytes), _money(o.total_usd_cents))
             for o in misses]
-    return columns([('model', 'with this change', 'needs', 'a card has', 'total USD'), *rows], 'llrrr')
+    return columns([('model', 'with this change', 'needs GiB', 'card GiB', 'total USD'), *rows], 'llrrr')
 
 def variants_text(variants: Sequence[Variant], # in the order asked
                  ) -> str: # a table, and a sentence for each that has no package

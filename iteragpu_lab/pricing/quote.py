@@ -7,25 +7,25 @@ __all__ = ['SNAPSHOT_NOTE', 'EXAMPLE_TARIFF', 'PRICE', 'quote_model', 'quote_rat
            'unit_cost_text', 'quote_text', 'add_tariff_arguments', 'days_argument', 'tariff_of', 'add_price_arguments',
            'quote_of', 'run_price']
 
-# %% ../../nbs/pricing/02_quote.ipynb #dc0ecade
-import argparse, re
+# %% ../../nbs/pricing/02_quote.ipynb #31cbbda6
+import argparse
 from difflib import get_close_matches
 from fractions import Fraction
 from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong, whole_argument
 from ..documents import Quote, Refused, data_path, new
-from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff, read_tariff, tariff_columns
+from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff, read_tariff, tariff_columns, tariff_spelling
 from ..units import usd
 
-# %% ../../nbs/pricing/02_quote.ipynb #bb51c1ae
-def _quote_plain(text: str) -> str: return ''.join(re.findall(r'[a-z0-9]+', text.lower()))
-
+# %% ../../nbs/pricing/02_quote.ipynb #d0a0c6e8
 def quote_model(tariff: Tariff, # a snapshot
                 gpu: str, # key or name of a model
                ) -> str: # its key; Refused with the nearest ones otherwise
     "The model of a tariff that a name means"
-    known = {_quote_plain(o): rate.gpu for rate in tariff.rates for o in (rate.name, rate.gpu)}
-    if found := known.get(_quote_plain(gpu)): return found
-    close = dict.fromkeys(known[o] for o in get_close_matches(_quote_plain(gpu), list(known), n=3,
+    names, keys = ({tariff_spelling(getattr(o, field)): o.gpu for o in tariff.rates}
+                   for field in ('name', 'gpu'))
+    known = names | keys
+    if found := known.get(tariff_spelling(gpu)): return found
+    close = dict.fromkeys(known[o] for o in get_close_matches(tariff_spelling(gpu), list(known), n=3,
                                                               cutoff=0.5))
     hint = f'nearest are {", ".join(close)}; ' if close else ''
     raise Refused(f'GPU {gpu[:60]!r} has no price in {tariff.file}; {hint}it has {", ".join(tariff.models)}')

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DURATIONS', 'MAX_LOTS', 'MAX_TABLE_BYTES', 'TARIFF_COLUMNS', 'TARIFF_NEEDED', 'Rate', 'Tariff', 'lot_cards',
-           'table_bytes', 'table_rows', 'parse_tariff', 'read_tariff', 'tariff_columns']
+           'table_bytes', 'table_rows', 'tariff_spelling', 'parse_tariff', 'read_tariff', 'tariff_columns']
 
 # %% ../../nbs/pricing/01_tariff.ipynb #65f67a4c
 import csv, hashlib, io, re
@@ -160,12 +160,17 @@ def _tariff_rate(row: int, cells: dict[str, str], name: str) -> Rate:
             raise Refused(f'{name} row {row}, column {column}: {text[:60]!r} is not accepted; {e}') from None
     return Rate(**values)
 
-# %% ../../nbs/pricing/01_tariff.ipynb #196709ed
+# %% ../../nbs/pricing/01_tariff.ipynb #89cbf0ee
+def tariff_spelling(name: str, # key or name of a model
+                   ) -> str: # such as 'h100sxm' for 'H100 SXM'
+    "A name without case, blanks and punctuation"
+    return ''.join(re.findall(r'[a-z0-9]+', name.lower()))
+
 def _tariff_same(rates: list[tuple[int, Rate]], name: str) -> None:
     "Refuse a doubled rate, a model with two names, a snapshot with two dates"
     rows, names = {}, {}
     for row, rate in rates:
-        pair = rate.gpu, rate.duration_days
+        pair = tariff_spelling(rate.gpu), rate.duration_days
         if pair in rows:
             raise Refused(f'{name} row {row}, column duration_days: {rate.gpu} for {rate.duration_days} days stands in row {rows[pair]} already')
         rows[pair] = row

@@ -12,7 +12,7 @@ __all__ = ['RUNS', 'TARIFF', 'H', 'PLANS', 'GOOD', 'FAULTS', 'best_end',
            'test_a_cheaper_package_that_the_bound_does_not_exclude_is_named', 'test_two_b200_lots_are_four_cards',
            'test_the_share_kept_free_and_the_times_around_count', 'test_200_runs_take_less_than_a_second',
            'test_a_campaign_that_is_not_one_is_refused', 'test_hostile_files_are_one_sentence',
-           'test_json_says_the_same', 'test_the_command']
+           'test_json_says_the_same', 'test_the_example_is_a_campaign', 'test_the_command']
 
 # %% ../../nbs/tests/test_campaign.ipynb #27328687
 import itertools, json, time
@@ -135,7 +135,7 @@ def test_200_runs_take_less_than_a_second():
     c = make_campaign(plan, TARIFF)
     assert time.perf_counter() - start < 1 and c.package and parse(to_json(c), 'c.json', 'campaign') == c
 
-# %% ../../nbs/tests/test_campaign.ipynb #253c69f9
+# %% ../../nbs/tests/test_campaign.ipynb #1d1a2e6c
 GOOD = '''question: Which?
 gpu: H100 SXM5 80 GB
 ready: {data: yes, environment: yes, restore points: yes, libraries checked on this hardware: yes}
@@ -193,6 +193,13 @@ def test_json_says_the_same():
     typed = json.dumps({**words, 'keep free percent': 10, 'ready': dict.fromkeys(READY, True)})
     assert check_campaign(campaign_words(typed.encode(), 'c.json'), 'c') == check_campaign(words, 'c')
     with pytest.raises(Refused, match='stands twice'): campaign_words(b'{"a": 1, "a": 2}', 'c.json')
+
+def test_the_example_is_a_campaign(capsys, tmp_path):
+    assert main(['campaign', '--example']) == 0
+    (tmp_path / 'c.yaml').write_text(capsys.readouterr().out)
+    assert main(['campaign',
+                 str(tmp_path / 'c.yaml')]) == 0 and 'they add 236.88 USD' in ' '.join(capsys.readouterr().out.split())
+    assert main(['campaign']) == 2 and '--example' in capsys.readouterr().err
 
 def test_the_command(capsys, tmp_path):
     (tmp_path / 'c.yaml').write_text(GOOD)

@@ -9,12 +9,12 @@ __all__ = ['MIB', 'GIB', 'TARIFF', 'CARDS', 'B300', 'CASES', 'MODELS', 'needing'
            'test_an_estimate_of_several_cards_is_not_asked_for_others',
            'test_memory_is_not_pooled_without_an_estimate_of_the_strategy', 'test_an_impossible_question_is_refused',
            'measured', 'test_what_the_renter_measured_replaces_the_catalogue',
-           'test_a_model_that_the_catalogue_does_not_know', 'test_costs_of_one_card_and_one_result',
-           'test_a_choice_survives_its_file_and_fits_80_columns', 'flat', 'roomy',
-           'test_ties_by_cards_then_duration_then_key', 'brute',
-           'test_a_cheaper_package_never_exists_beside_the_chosen_one']
+           'test_the_environment_of_a_real_card_is_understood', 'test_a_model_that_the_catalogue_does_not_know',
+           'test_costs_of_one_card_and_one_result', 'test_a_choice_survives_its_file_and_fits_80_columns',
+           'test_text_fits_80_columns_whatever_the_names', 'flat', 'roomy', 'test_ties_by_cards_then_duration_then_key',
+           'brute', 'test_a_cheaper_package_never_exists_beside_the_chosen_one']
 
-# %% ../../nbs/tests/test_choose.ipynb #7c672c06
+# %% ../../nbs/tests/test_choose.ipynb #7c890311
 import itertools
 from fractions import Fraction
 import pytest
@@ -23,7 +23,7 @@ from ..documents import Environment, Estimate, Peak, Refused, data_path, new, to
 from ..gpus import Usable, read_gpus
 from ..pricing.choose import Card, Question, choice_text, choose, known_cards
 from ..pricing.tariff import DURATIONS, TARIFF_COLUMNS, Rate, Tariff, parse_tariff, read_tariff
-from ..reading import parse
+from ..reading import parse, read
 
 # %% ../../nbs/tests/test_choose.ipynb #ee69fe99
 MIB, GIB = 2**20, 2**30
@@ -110,7 +110,7 @@ def fault(choice, gpu):
 def test_the_first_failed_test_and_by_how_much(need, question, gpu, expected):
     assert fault(choose(needing(need), TARIFF, CARDS, Question(**question)), gpu) == expected
 
-# %% ../../nbs/tests/test_choose.ipynb #ba55e3ba
+# %% ../../nbs/tests/test_choose.ipynb #eb702501
 def test_the_process_figure_decides():
     assert choose(needing(25000 * MIB, allocated=10), TARIFF, CARDS, Question(days=3)).chosen.gpu == 'a6000'
     assert choose(needing(None, allocated=25000 * MIB), TARIFF, CARDS,
@@ -152,6 +152,10 @@ def test_what_the_renter_measured_replaces_the_catalogue():
     assert fault(choose(needing(40 * GIB + 1), TARIFF, cards, Question()), 'h100-sxm') == ('memory', 1,
             'bytes')
 
+def test_the_environment_of_a_real_card_is_understood():
+    seen = read(data_path('reference-runs', 'h200', 'environment.json'), 'environment')
+    assert known_cards(TARIFF, read_gpus(), seen)['h200'].usable.bytes == 150_109_880_320
+
 def test_a_model_that_the_catalogue_does_not_know():
     rows = '\n'.join([','.join(TARIFF_COLUMNS), *(f'x9,Card X9,1,{d},100,2026-09-24,s,n' for d in DURATIONS)])
     tariff = parse_tariff(rows.encode(), 't.csv')
@@ -170,6 +174,18 @@ def test_a_choice_survives_its_file_and_fits_80_columns():
                     Question(margin_percent=Fraction(5, 2), stock={'b200': 1, 'l4': 2}))
     assert parse(to_json(choice), 'c.json', 'choice') == choice
     assert max(map(len, choice_text(choice).split('\n'))) <= 80
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(alphabet='abcXYZ 0123456789-', min_size=1, max_size=60).map(str.strip).filter(bool),
+                min_size=1, max_size=6, unique=True),
+       st.integers(1, 999_999), st.integers(1, 3 * 10**11), st.sampled_from([None, 1, 10**6]),
+       st.booleans())
+def test_text_fits_80_columns_whatever_the_names(names, cents, need, results, percent):
+    tariff = Tariff('t.csv', '', tuple(Rate(g, g, 1, d, cents, None, None, None) for g in names
+                                       for d in DURATIONS))
+    cards = {g: Card(None, Usable(2 * 10**11, 'runtime', 'a reading')) for g in names}
+    q = Question(accepted_results=results, margin_percent=Fraction(7, 3) if percent else Fraction(0), lots=10)
+    assert max(map(len, choice_text(choose(needing(need), tariff, cards, q)).split('\n'))) <= 80
 
 # %% ../../nbs/tests/test_choose.ipynb #b49683d7
 def flat(*gpus):
