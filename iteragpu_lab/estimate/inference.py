@@ -6,15 +6,16 @@
 __all__ = ['VISION', 'LEFT_OUT', 'cache_bytes', 'state_bytes', 'needs_mask', 'tokens_of', 'flow', 'prefill', 'beyond_window',
            'logits', 'decode_step', 'standing_parts', 'inference_parts']
 
-# %% ../../nbs/estimate/20_inference.ipynb #dabb9478
+# %% ../../nbs/estimate/20_inference.ipynb #a0068c04
 from .activations import Flow, Tape, attention_kernel, block, normalize
 from .layers import Architecture, Attention, Layer, State, Style
-from .moments import Part, live_parts, library_parts, resident_parts
+from .moments import Part, idle_part, live_parts, library_parts, resident_parts
 from .runtime import blocks
 from .settings import BYTES, Setting
 
-# %% ../../nbs/estimate/20_inference.ipynb #2e207b68
-def cache_bytes(architecture: Architecture, batch: int, context_tokens: int, element_bytes: int = 2, latent: bool = True) -> int:
+# %% ../../nbs/estimate/20_inference.ipynb #39e84c30
+def cache_bytes(architecture: Architecture, batch: int, context_tokens: int, element_bytes: int = 2,
+                latent: bool = True) -> int:
     "Bytes of keys and values that all layers keep."
     total = 0
     for layer, n in architecture.groups:
@@ -28,7 +29,7 @@ def state_bytes(architecture: Architecture, batch: int, element_bytes: int = 2, 
     found = [(layer.mixer, n) for layer, n in architecture.groups if isinstance(layer.mixer, State)]
     return batch * sum(n * (s.conv_elements * element_bytes + s.state_elements * state_element_bytes) for s, n in found)
 
-# %% ../../nbs/estimate/20_inference.ipynb #d8c2b6ce
+# %% ../../nbs/estimate/20_inference.ipynb #15ef6390
 def needs_mask(layer: Layer, keys: int, family: str) -> bool:
     "Whether attention gets its mask as a tensor."
     a = layer.mixer
@@ -50,8 +51,10 @@ def flow(architecture: Architecture, s: Setting, layer: Layer, length: int, keys
     masked = s.attention != 'flash' and needs_mask(layer, keys, architecture.family)
     stream = BYTES[s.dtype] if s.autocast else compute
     kernel = attention_kernel(a, compute, masked, style.attention_dropout if saving else 0.0, s.attention,
-                              s.capability is None or s.capability[0] >= 9, architecture.family == 'falcon') if isinstance(a, Attention) else ''
-    return Flow(Tape(saving), style, layer.hidden or architecture.hidden, s.batch, length, keys, compute, stream, kernel, masked, half='float16' in (s.autocast, s.dtype), sources=architecture.source_tokens)
+                              s.capability is None or s.capability[0] >= 9,
+                              architecture.family == 'falcon') if isinstance(a, Attention) else ''
+    return Flow(Tape(saving), style, layer.hidden or architecture.hidden, s.batch, length, keys, compute, stream,
+                kernel, masked, half='float16' in (s.autocast, s.dtype), sources=architecture.source_tokens)
 
 def _inputs(architecture: Architecture, s: Setting, f: Flow) -> None:
     "Tensors that live while the layers run."
@@ -72,13 +75,14 @@ def prefill(architecture: Architecture, s: Setting, length: int) -> Tape:
         tapes.append(f.tape)
     return max(tapes, key=lambda t: t.peak)
 
-# %% ../../nbs/estimate/20_inference.ipynb #4c47a6c4
+# %% ../../nbs/estimate/20_inference.ipynb #4be6009b
 def beyond_window(architecture: Architecture, s: Setting) -> int:
     "Bytes of keys and values that sliding layers hold beyond their window after the prompt."
     total = 0
     for layer, n in architecture.groups:
         a = layer.mixer
-        if isinstance(a, Attention) and a.window: total += n * (s.context_tokens - a.cached_tokens(s.context_tokens)) * a.cache_elements(not s.latent_cache)
+        if not isinstance(a, Attention) or not a.window: continue
+        total += n * (s.context_tokens - a.cached_tokens(s.context_tokens)) * a.cache_elements(not s.latent_cache)
     return total * s.batch * BYTES[s.kv_dtype or s.dtype]
 
 # %% ../../nbs/estimate/20_inference.ipynb #af803fc9
@@ -98,14 +102,16 @@ def logits(architecture: Architecture, s: Setting, length: int, last: bool) -> T
         t.make('logits', rows, architecture.vocabulary, f.compute)
     return t
 
-# %% ../../nbs/estimate/20_inference.ipynb #581837d5
+# %% ../../nbs/estimate/20_inference.ipynb #f187d8ee
 def decode_step(architecture: Architecture, s: Setting) -> Tape:
     "The fullest moment of the last step."
     total, width = s.context_tokens + s.new_tokens, BYTES[s.kv_dtype or s.dtype]
     t = max((_decode_layer(architecture, s, layer, total) for layer, _ in architecture.groups), key=lambda t: t.peak)
-    grown = cache_bytes(architecture, s.batch, total, width, s.latent_cache) - cache_bytes(architecture, s.batch, s.context_tokens, width, s.latent_cache)
+    grown = cache_bytes(architecture, s.batch, total, width, s.latent_cache) - cache_bytes(architecture, s.batch,
+        s.context_tokens, width, s.latent_cache)
     if grown: t.make('cache of generated tokens', grown)
-    largest = max((x.mixer.cached_tokens(total) * x.mixer.kv_heads * x.mixer.head_size for x, _ in architecture.groups if isinstance(x.mixer, Attention)), default=0)
+    largest = max((x.mixer.cached_tokens(total) * x.mixer.kv_heads * x.mixer.head_size for x,
+                   _ in architecture.groups if isinstance(x.mixer, Attention)), default=0)
     if largest: t.make('old keys of one layer', s.batch, largest, width)
     t.make('logits', s.batch, architecture.vocabulary, s.compute)
     return t
@@ -116,18 +122,23 @@ def _decode_layer(architecture: Architecture, s: Setting, layer: Layer, total: i
     f.tape.peak, f.tape.full = 0, {}
     return f.tape
 
-# %% ../../nbs/estimate/20_inference.ipynb #9b3d3415
-LEFT_OUT = ('memory of other processes on the card', 'blocks that the allocator keeps from earlier moments', 'workspaces of cuDNN plans', 'CUDA graphs', 'communication buffers')
+# %% ../../nbs/estimate/20_inference.ipynb #0f2eb902
+LEFT_OUT = ('memory of other processes on the card', 'blocks that the allocator keeps from earlier moments',
+            'workspaces of cuDNN plans', 'CUDA graphs', 'communication buffers')
 _TAPE = "operation order of transformers' modeling code, kernels as PyTorch chooses them"
 
 def standing_parts(architecture: Architecture, s: Setting) -> list[Part]:
     "The cache and states, and the token numbers."
     width = BYTES[s.kv_dtype or s.dtype]
-    parts = [Part('token numbers', blocks(s.batch * s.context_tokens * 8), 'int64 token numbers of the batch', f'{s.batch:,} x {s.context_tokens:,} x 8 B')]
+    parts = [Part('token numbers', blocks(s.batch * s.context_tokens * 8), 'int64 token numbers of the batch',
+                  f'{s.batch:,} x {s.context_tokens:,} x 8 B')]
     cache = cache_bytes(architecture, s.batch, s.context_tokens, width, s.latent_cache)
-    if cache: parts.append(Part('key-value cache', cache, 'keys and values of each layer for the tokens it keeps', f'{s.batch:,} sequences x {s.context_tokens:,} tokens, {width} B an element'))
+    if cache: parts.append(Part('key-value cache', cache, 'keys and values of each layer for the tokens it keeps',
+                                f'{s.batch:,} sequences x {s.context_tokens:,} tokens, {width} B an element'))
     state = state_bytes(architecture, s.batch, width)
-    if state: parts.append(Part('recurrent state', state, 'convolution inputs and float32 states of each recurrent layer', f'{s.batch:,} sequences'))
+    if state: parts.append(Part('recurrent state', state,
+                                'convolution inputs and float32 states of each recurrent layer',
+                                f'{s.batch:,} sequences'))
     return parts
 
 def inference_parts(architecture: Architecture, s: Setting) -> list[Part]:
@@ -135,8 +146,11 @@ def inference_parts(architecture: Architecture, s: Setting) -> list[Part]:
     parts = resident_parts(architecture, s) + standing_parts(architecture, s) + library_parts(architecture, s)
     last = s.logits == 'last' or s.task == 'decode'
     beyond = beyond_window(architecture, s)
-    if beyond: parts += [Part('keys and values beyond the window', beyond, 'transformers DynamicSlidingWindowLayer: a view of the prompt is kept', moment=m) for m in ('prefill', 'logits')]
-    parts += live_parts(prefill(architecture, s, s.context_tokens), 'prefill', _TAPE)
-    parts += live_parts(logits(architecture, s, s.context_tokens, last), 'logits', _TAPE)
+    if beyond: parts += [Part('keys and values beyond the window', beyond,
+                              'transformers DynamicSlidingWindowLayer: a view of the prompt is kept', moment=m)
+                              for m in ('prefill', 'logits')]
+    prompt, output = prefill(architecture, s, s.context_tokens), logits(architecture, s, s.context_tokens, last)
+    parts += live_parts(prompt, 'prefill', _TAPE) + live_parts(output, 'logits', _TAPE)
+    parts.append(idle_part(prompt, output, 'logits'))
     if s.task == 'decode' and s.new_tokens: parts += live_parts(decode_step(architecture, s), 'decode', _TAPE)
     return parts

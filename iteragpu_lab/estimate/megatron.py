@@ -51,7 +51,7 @@ def padded_vocabulary(j: Job) -> int:
     step = 128 * j.tensor
     return -(-j.vocabulary // step) * step
 
-# %% ../../nbs/estimate/32_megatron.ipynb #6f4c4826
+# %% ../../nbs/estimate/32_megatron.ipynb #8b39d489
 def dense_share(j: Job) -> int:
     "Parameters outside the experts that the last rank holds."
     h, t, norm = j.hidden, j.tensor, 1 if j.rms else 2
@@ -60,7 +60,8 @@ def dense_share(j: Job) -> int:
     layer = qkv * h // t + width * qkv // t + h * j.heads * size // t + width * h + 2 * norm * h
     layer += j.experts * h if j.experts else _mlp(j, width)
     table = padded_vocabulary(j) // t * h
-    first = table * (2 if j.untied else 1) + (j.sequence * h if j.learned_positions else 0) if j.pipeline == 1 else table
+    first = table * (2 if j.untied else 1) + (j.sequence * h if j.learned_positions
+                                              else 0) if j.pipeline == 1 else table
     return layer * _divide(j.layers, j.pipeline, 'layers') + norm * h + first
 
 def _mlp(j: Job, width: int) -> int:
@@ -72,7 +73,8 @@ def expert_share(j: Job) -> int:
     if not j.experts: return 0
     f, up = j.expert_ffn or j.ffn or 4 * j.hidden, 2 if j.gated else 1
     own = _divide(j.experts, j.expert, 'experts')
-    one = (1 + up) * f * j.hidden // (j.expert_tensor or j.tensor) + (up * f // (j.expert_tensor or j.tensor) + j.hidden if j.bias else 0)
+    one = (1 + up) * f * j.hidden // (j.expert_tensor or j.tensor) + (up * f // (j.expert_tensor or j.tensor)
+                                                                      + j.hidden if j.bias else 0)
     return own * one * _divide(j.layers, j.pipeline, 'layers')
 
 # %% ../../nbs/estimate/32_megatron.ipynb #3b47f0e4
@@ -83,7 +85,7 @@ def state_bytes(parameters: int, j: Job, ranks: int) -> int:
     kept, divided = _BYTES[j.precision]
     return parameters * kept + (-(-parameters * divided // ranks) if j.distributed_optimizer else parameters * divided)
 
-# %% ../../nbs/estimate/32_megatron.ipynb #c07c5249
+# %% ../../nbs/estimate/32_megatron.ipynb #b809437d
 @dataclass(frozen=True, kw_only=True)
 class Libraries:
     "What runs beside Megatron's own code."
@@ -99,23 +101,32 @@ def _state_parts(j: Job) -> list[Part]:
     own = max(1, j.world // ((j.expert_tensor or j.tensor) * j.expert * j.pipeline))
     n, e = dense_share(j), expert_share(j)
     kept, divided = _BYTES[j.precision]
-    parts = [Part('weights, gradients and optimizer state', state_bytes(n, j, ranks), _DOCUMENT, f'{n:,} parameters, {kept} + {divided} B' + (f' / {ranks} ranks' if j.distributed_optimizer else ''))]
+    parts = [Part('weights, gradients and optimizer state', state_bytes(n, j, ranks), _DOCUMENT,
+                  f'{n:,} parameters, {kept} + {divided} B' + (f' / {ranks} ranks' if j.distributed_optimizer else ''))]
     return parts + ([Part('the same for experts', state_bytes(e, j, own), _DOCUMENT, f'{e:,} parameters')] if e else [])
 
 def _library_parts(libraries: Libraries) -> list[Part]:
     handle = 32 * MIB if libraries.deterministic or libraries.card != 'a100' else 8_519_680
-    parts = [Part('cuBLAS workspaces', 2 * handle, 'PyTorch CublasHandlePool.cpp; CUBLAS_WORKSPACE_CONFIG=:4096:8 where deterministic', f'2 x {handle:,} B')]
-    if libraries.engine: parts.append(Part('Transformer Engine workspace', (4 if libraries.card == 'a100' else 32) * MIB, 'Transformer Engine get_cublas_workspace_size_bytes'))
+    parts = [Part('cuBLAS workspaces', 2 * handle,
+                  'PyTorch CublasHandlePool.cpp; CUBLAS_WORKSPACE_CONFIG=:4096:8 where deterministic',
+                  f'2 x {handle:,} B')]
+    if libraries.engine: parts.append(Part('Transformer Engine workspace',
+                                           (4 if libraries.card == 'a100' else 32) * MIB,
+                                           'Transformer Engine get_cublas_workspace_size_bytes'))
     return parts
 
 def _buffer_parts(j: Job, libraries: Libraries) -> list[Part]:
     whole = j.micro_batch * j.sequence * j.hidden * 2 // j.context
     parts, shared = [], whole if j.sequence_parallel and j.tensor > 1 else 0
     if libraries.local_attention: shared = max(shared, j.micro_batch * j.heads // j.tensor * j.sequence**2 * 2)
-    if shared: parts.append(Part('global memory buffer', shared, 'Megatron-LM GlobalMemoryBuffer: dot_product_attention.py, tensor_parallel/layers.py', f'{shared:,} B at its largest use'))
+    if shared: parts.append(Part('global memory buffer', shared,
+                                 'Megatron-LM GlobalMemoryBuffer: dot_product_attention.py, tensor_parallel/layers.py',
+                                 f'{shared:,} B at its largest use'))
     if j.pipeline > 1:
         count, one = 6 if j.virtual else 3, whole // (j.tensor if j.sequence_parallel else 1)
-        parts.append(Part('tensors at the stage boundary', count * one, 'activations and gradients that point-to-point streams release late; twice as many when interleaved', f'{count} x {one:,} B', basis='hypothesis'))
+        parts.append(Part('tensors at the stage boundary', count * one,
+                          'activations and gradients that point-to-point streams release late; twice as many when '
+                          'interleaved', f'{count} x {one:,} B', basis='hypothesis'))
     return parts
 
 def job_parts(j: Job, libraries: Libraries = Libraries()) -> list[Part]:

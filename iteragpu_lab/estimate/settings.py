@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..documents import Refused
 from .formats import FORMATS, weight_format
 
-# %% ../../nbs/estimate/16_settings.ipynb #294a94c5
+# %% ../../nbs/estimate/16_settings.ipynb #9703773b
 BYTES = {'float32': 4, 'float16': 2, 'bfloat16': 2, 'fp8': 1, 'int8': 1}
 TASKS = ('inference', 'decode', 'train')
 OPTIMIZERS = ('adamw', 'adamw-8bit', 'sgd', 'sgd-momentum', 'adafactor')
@@ -58,40 +58,59 @@ class Setting:
 
     @property
     def training(self) -> bool:
+        "Whether weights or adapters are trained."
         return self.task == 'train'
 
     @property
-    def width(self) -> int:  # bytes of one element of weights and activations
+    def width(self) -> int:
+        "Bytes of one element of weights and activations."
         return BYTES[self.dtype]
 
     @property
-    def compute(self) -> int:  # bytes of one element inside the layers
+    def compute(self) -> int:
+        "Bytes of one element inside the layers."
         return BYTES[self.autocast or self.dtype]
 
-# %% ../../nbs/estimate/16_settings.ipynb #d0375d45
-_CHOICES = {'task': TASKS, 'dtype': ('float32', 'float16', 'bfloat16'), 'attention': ATTENTIONS, 'logits': ('all', 'last'), 'optimizer': OPTIMIZERS, 'optimizer_mode': MODES,
-            'checkpointing': CHECKPOINTING, 'loss': LOSSES, 'strategy': STRATEGIES, 'autocast': (None, 'float16', 'bfloat16'), 'kv_dtype': (None, *BYTES), 'shard_stage': (1, 2, 3)}
-_COUNTS = {'batch': 1 << 20, 'context_tokens': 1 << 27, 'new_tokens': 1 << 27, 'accumulation': 1 << 20, 'cards': 1 << 14}
+# %% ../../nbs/estimate/16_settings.ipynb #7b708952
+_CHOICES = {'task': TASKS, 'dtype': ('float32', 'float16', 'bfloat16'), 'attention': ATTENTIONS,
+            'logits': ('all', 'last'), 'optimizer': OPTIMIZERS, 'optimizer_mode': MODES,
+            'checkpointing': CHECKPOINTING, 'loss': LOSSES, 'strategy': STRATEGIES,
+            'autocast': (None, 'float16', 'bfloat16'), 'kv_dtype': (None, *BYTES), 'shard_stage': (1, 2, 3)}
+_COUNTS = {'batch': 1 << 20, 'context_tokens': 1 << 27, 'new_tokens': 1 << 27, 'accumulation': 1 << 20,
+           'cards': 1 << 14}
 
 def check(s: Setting) -> None:
     "Refuse a setting that contradicts itself, in one sentence."
     for name, accepted in _CHOICES.items():
-        if getattr(s, name) not in accepted: raise Refused(f'{name} {getattr(s, name)!r} is not known: {", ".join(str(o) for o in accepted if o)} are accepted')
+        if getattr(s, name) not in accepted: raise Refused(f'{name} {getattr(s, name)!r} is not known: '
+                                                           f'{", ".join(str(o) for o in accepted if o)} are accepted')
     for name, high in _COUNTS.items():
         value, low = getattr(s, name), 0 if name == 'new_tokens' else 1
-        if not isinstance(value, int) or not low <= value <= high: raise Refused(f'{name} {value!r} is out of range: whole numbers from {low} to {high:,} are accepted')
+        if not isinstance(value, int) or not low <= value <= high: raise Refused(f'{name} {value!r} is out of range: '
+                                                                                 f'whole numbers from {low} to '
+                                                                                 f'{high:,} are accepted')
     _check_training(s) if s.training else _check_inference(s)
     if s.weights: weight_format(s.weights, s.weight_bits, s.group_size)
 
 def _check_training(s: Setting) -> None:
-    if s.kv_dtype: raise Refused('a KV dtype is for inference: training keeps no key-value cache, so leave --kv-dtype out')
+    if s.kv_dtype: raise Refused('a KV dtype is for inference: training keeps no key-value cache, so leave --kv-dtype '
+                                 'out')
     if s.new_tokens: raise Refused('new tokens are generated when decoding: leave --new-tokens out of training')
-    if s.lora_rank is not None and not 1 <= s.lora_rank <= 1 << 16: raise Refused(f'LoRA rank {s.lora_rank} is out of range: whole numbers from 1 to 65,536 are accepted, and no rank trains all weights')
-    if s.weights and s.lora_rank is None and s.weights not in BYTES: raise Refused(f'weights in {s.weights} cannot be trained: add --lora-rank to train adapters over them')
-    if s.autocast and s.dtype != 'float32': raise Refused(f'autocast is for float32 weights: with {s.dtype} weights leave --autocast out')
+    if s.lora_rank is not None and not 1 <= s.lora_rank <= 1 << 16: raise Refused(f'LoRA rank {s.lora_rank} is out of '
+                                                                                  f'range: whole numbers from 1 to '
+                                                                                  f'65,536 are accepted, and no rank '
+                                                                                  f'trains all weights')
+    if s.weights and s.lora_rank is None and s.weights not in BYTES: raise Refused(f'weights in {s.weights} cannot be '
+                                                                                   f'trained: add --lora-rank to train '
+                                                                                   f'adapters over them')
+    if s.autocast and s.dtype != 'float32': raise Refused(f'autocast is for float32 weights: with {s.dtype} weights '
+                                                          f'leave --autocast out')
 
 def _check_inference(s: Setting) -> None:
     if s.lora_rank is not None: raise Refused('LoRA is for training: leave --lora-rank out, or add --task train')
-    if s.checkpointing != 'none': raise Refused('checkpointing is for training: leave --checkpointing out, or add --task train')
-    if s.task == 'inference' and s.new_tokens: raise Refused('new tokens are generated when decoding: add --task decode, or leave --new-tokens out')
-    if s.strategy == 'shard' and s.cards > 1: raise Refused('sharding of training state is for training: for inference name layers, tensor, expert or replicate')
+    if s.checkpointing != 'none': raise Refused('checkpointing is for training: leave --checkpointing out, or add '
+                                                '--task train')
+    if s.task == 'inference' and s.new_tokens: raise Refused('new tokens are generated when decoding: add --task '
+                                                             'decode, or leave --new-tokens out')
+    if s.strategy == 'shard' and s.cards > 1: raise Refused('sharding of training state is for training: for inference '
+                                                            'name layers, tensor, expert or replicate')

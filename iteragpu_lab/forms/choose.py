@@ -87,7 +87,7 @@ def changes_table(choice: Choice, # any
             for o in choice.variants]
     return out + table(say('choose.variants_table'), [say(f'choose.{o}') for o in ('variant', 'needs', 'cheapest', 'head_days', 'total')], rows, 'lrlrr')
 
-# %% ../../nbs/forms/08_choose.ipynb #d275b73e
+# %% ../../nbs/forms/08_choose.ipynb #87eb338f
 class ChooseForm(Form):
     "Choose a package for an estimate"
     VERB, FILE = CHOOSE, 'choice.json'
@@ -102,7 +102,7 @@ class ChooseForm(Form):
                 text_box('--margin-percent', say('choose.margin_percent')), text_box('--margin-gib', say('choose.margin_gib')),
                 text_box('--accepted-results', say('choose.accepted'), hint=say('choose.accepted_hint')), text_box('--stock', say('choose.stock')),
                 text_box('--tariff', say('choose.tariff'), hint=say('choose.tariff_hint')),
-                text_box('--variants', say('choose.variants'), hint=say('choose.variants_hint'), several=True)]
+                text_box('--variants', say('choose.variants'), hint=say('choose.variants_hint'), several='after')]
 
     def compute(self, args: argparse.Namespace) -> Choice:
         "The choice that the command makes"

@@ -372,7 +372,7 @@ def phases_table(rows: Sequence[PhaseRow], # of a measurement, or traced
     why = dict.fromkeys(f'{o.phase}, {field}: {text}' for o in rows for field, text in o.reasons.items())
     return table(say('phases.caption'), head, map(_phase_cells, rows), 'lrrrrrrrr') + ''.join(sentence(o, 'quiet') for o in why)
 
-# %% ../../nbs/forms/02_pieces.ipynb #66c8c4dd
+# %% ../../nbs/forms/02_pieces.ipynb #c74ccc92
 @dataclass(frozen=True)
 class Pair:
     "One quantity, as estimated and as measured"
@@ -381,10 +381,10 @@ class Pair:
     measured: int | None # bytes
 
 def error_percent(pair: Pair, # of one quantity
-                 ) -> str: # such as '+1.25 %'
+                 ) -> str: # such as '+1.2500 %'
     "The error of an estimate as a share of what was measured"
     if pair.estimated is None or pair.measured is None: return say('plot.unknown')
-    return '' if not pair.measured else f'{100 * (pair.estimated - pair.measured) / pair.measured:+.2f} %'
+    return '' if not pair.measured else f'{100 * (pair.estimated - pair.measured) / pair.measured:+.4f} %'
 
 def _pair_cells(pair: Pair) -> tuple[str, ...]:
     def size(n): return say('plot.unknown') if n is None else f'{n:,}'
@@ -392,10 +392,11 @@ def _pair_cells(pair: Pair) -> tuple[str, ...]:
     return pair.name, size(pair.estimated), size(pair.measured), f'{pair.estimated - pair.measured:+,}' if known else say('plot.unknown'), error_percent(pair)
 
 def pairs_table(pairs: Sequence[Pair], # one a quantity
+                caption: str = '', # what the table is
                ) -> str: # HTML
     "Estimated, measured, and the error"
     head = [say(f'pairs.{o}') for o in ('quantity', 'estimated', 'measured', 'error', 'percent')]
-    return table(say('pairs.caption'), head, map(_pair_cells, pairs), 'lrrrr')
+    return table(caption or say('pairs.caption'), head, map(_pair_cells, pairs), 'lrrrr')
 
 # %% ../../nbs/forms/02_pieces.ipynb #428ba2e1
 def _pair_bars(pair: Pair, y: int, x) -> str:

@@ -44,7 +44,7 @@ def groups(text: str, # an address
     "An address in groups that can be compared by eye"
     return ' '.join(text[i:i+size] for i in range(0, len(text), size))
 
-# %% ../../nbs/orders/20_addresses.ipynb #a2126c92
+# %% ../../nbs/orders/20_addresses.ipynb #427e2c85
 _VERSIONS = {
     'bitcoin':  {0x00: 'to a public key hash', 0x05: 'to a script hash'},
     'litecoin': {0x30: 'to a public key hash', 0x32: 'to a script hash'},
@@ -57,7 +57,8 @@ _SHARED = ('an address that begins with 3 is written the same on Bitcoin and on 
 
 def _payload(text: str) -> bytes:
     "The version byte and the 20 bytes behind it"
-    try: raw = _library('base58').b58decode_check(text)
+    decode = _library('base58').b58decode_check
+    try: raw = decode(text)
     except ValueError as e:
         if 'checksum' in str(e).lower():
             raise _Fault('its checksum is wrong: a character is missing, doubled or mistyped') from None
@@ -72,10 +73,11 @@ def _base58check(text: str, network: str) -> Address:
     if (network, version) == ('litecoin', 0x05): raise _Shared(_SHARED)
     raise _Fault('its first byte is not one of this network')
 
-# %% ../../nbs/orders/20_addresses.ipynb #fa0fabee
+# %% ../../nbs/orders/20_addresses.ipynb #a6ac768c
 _PREFIX = {'bitcoin': 'bc', 'litecoin': 'ltc'}
 _TEST_PREFIXES = ('tb1', 'bcrt1', 'tltc1', 'rltc1')
-_NO_WALLET = ('no wallet makes addresses of this witness version and length yet, and coins sent to one may be '
+_NO_WALLET = ('no wallet makes addresses of this witness version and length yet, and coins sent to one may '
+              'be '
               'anyone\'s: ask the service')
 
 def _segwit(text: str, network: str) -> Address:
@@ -122,7 +124,7 @@ def _ethereum(text: str) -> Address:
         raise _Fault('its checksum, which is the case of its letters, is wrong: a character is mistyped')
     return Address(text, 'ethereum', 'account or contract', 'EIP-55')
 
-# %% ../../nbs/orders/20_addresses.ipynb #a42912db
+# %% ../../nbs/orders/20_addresses.ipynb #ae83f902
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
 
@@ -135,38 +137,50 @@ def on_curve(key: bytes, # 32 bytes
     # Euler's criterion; the root 0 has one sign only.
     return pow(square, (_P - 1) // 2, _P) == 1 or (square == 0 and not key[31] >> 7)
 
-_NO_CHECKSUM = ('Solana addresses have no checksum: compare every group with what the service shows, first and '
+_NO_CHECKSUM = ('Solana addresses have no checksum: compare every group with what the service shows, first '
+                'and '
                 'last groups twice')
-_OFF_CURVE = ('this address is off the curve: it belongs to a program, not to a wallet; ask the service before '
+_OFF_CURVE = ('this address is off the curve: it belongs to a program, not to a wallet; ask the service '
+              'before '
               'sending')
 
 def _solana(text: str) -> Address:
-    try: raw = _library('base58').b58decode(text)
+    decode = _library('base58').b58decode
+    try: raw = decode(text)
     except ValueError: raise _Fault('it has a character that base58 does not use') from None
     if len(raw) != 32: raise _Fault(f'it holds {len(raw)} bytes; needed are 32')
     if on_curve(raw): return Address(text, 'solana', 'wallet', None, (_NO_CHECKSUM,))
     return Address(text, 'solana', 'program address', None, (_OFF_CURVE, _NO_CHECKSUM))
 
-# %% ../../nbs/orders/20_addresses.ipynb #ec70518c
+# %% ../../nbs/orders/20_addresses.ipynb #dd7ab1fa
 _NO_RECIPIENTS = {
-    'ethereum': {'0xdac17f958d2ee523a2206206994597c13d831ec7': 'the contract of USDT',
-                 '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48': 'the contract of USDC',
-                 '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2': 'the contract of wrapped ether',
-                 '0x' + '0'*40: 'the null address'},
-    'tron': {'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t': 'the contract of USDT',
-             'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8': 'the contract of USDC',
-             'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb': 'the null address'},
-    'solana': {'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v': 'the mint of USDC',
-               'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB': 'the mint of USDT',
-               'So11111111111111111111111111111111111111112': 'the mint of wrapped SOL',
-               '1'*32: 'the system program'},
+    'ethereum': {
+        '0xdac17f958d2ee523a2206206994597c13d831ec7': 'the contract of USDT',
+        '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48': 'the contract of USDC',
+        '0x6b175474e89094c44da98b954eedeac495271d0f': 'the contract of DAI',
+        '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2': 'the contract of wrapped ether',
+        '0x' + '0'*40: 'the null address', '0x' + '0'*36 + 'dead': 'an address that nobody owns'},
+    'tron': {
+        'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t': 'the contract of USDT',
+        'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8': 'the contract of USDC',
+        'TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR': 'the contract of wrapped TRX',
+        'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb': 'the null address'},
+    'solana': {
+        'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v': 'the mint of USDC',
+        'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB': 'the mint of USDT',
+        'So11111111111111111111111111111111111111112': 'the mint of wrapped SOL',
+        'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA': 'the token program',
+        'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb': 'the second token program',
+        'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL': 'the program of token accounts',
+        '1nc1nerator11111111111111111111111111111111': 'an address that nobody owns',
+        '1'*32: 'the system program'},
 }
 
 def _no_recipient(address: Address) -> str | None:
     text = address.text.lower() if address.network == 'ethereum' else address.text
     return _NO_RECIPIENTS.get(address.network, {}).get(text)
 
-# %% ../../nbs/orders/20_addresses.ipynb #60e0047e
+# %% ../../nbs/orders/20_addresses.ipynb #09696c6c
 READERS = {'bitcoin': _bitcoin_like('bitcoin'), 'ethereum': _ethereum, 'solana': _solana,
            'tron': lambda text: _base58check(text, 'tron'),
            'litecoin': _bitcoin_like('litecoin')}
@@ -188,7 +202,8 @@ def _sentence(text: str, pair: Pair, fault: _Fault) -> str:
     other, here = network_of(text), pair.network.capitalize()
     if isinstance(fault, _Shared): return str(fault)
     if other:
-        return (f'the address is one of {other.capitalize()}, and {pair} needs one of {here}: a transfer to it '
+        return (f'the address is one of {other.capitalize()}, and {pair} needs one of {here}: a transfer to '
+                'it '
                 f'would be lost; ask the service for the {here} address')
     return f'the address is not one of {here}: {fault}; copy it again from what the service shows'
 

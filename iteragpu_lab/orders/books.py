@@ -8,7 +8,7 @@ __all__ = ['ENVIRONMENTS', 'MAX_TEXT', 'parse_utc', 'events_of', 'free_text', 'n
            'references', 'read_intent', 'new_intent', 'report', 'confirm', 'reject', 'settle', 'advance', 'deliver',
            'read_access', 'set_profile', 'delete_profile']
 
-# %% ../../nbs/orders/50_books.ipynb #3e86e9ec
+# %% ../../nbs/orders/50_books.ipynb #babfb91a
 import hashlib, json, re, sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from ..documents import (BookEvent, LedgerEntry, Order, PaymentIntent, Quote, Refused, TopUp, new,
                                     to_json, utc_now)
 from .addresses import check_address
-from .assets import HONESTY, amount_units, coins, pair, parse_coins, rate
+from .assets import HONESTY, Pair, amount_units, coins, pair, parse_coins, rate
 from .ledger import BALANCE, RENTAL, TRANSFERS, add_entry, balance, entries, writing
 from .screening import refuse_secret
 from .states import (COUNTS, PART, actions, derive_intent, effect, exceptions,
@@ -65,7 +65,7 @@ def _next_id(db: sqlite3.Connection, table: str, prefix: str) -> str:
     # Rows are never removed, so their number is the last id.
     return f'{prefix}-{db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] + 1:04d}'
 
-# %% ../../nbs/orders/50_books.ipynb #9753ff49
+# %% ../../nbs/orders/50_books.ipynb #2087a9eb
 ENVIRONMENTS = ('ubuntu', 'pytorch', 'blender', 'other')
 MAX_TEXT = 500 # characters of a free text
 
@@ -81,18 +81,21 @@ def free_text(text: str, # what was typed
     return text
 
 def _check_quote(quote: Quote) -> None:
-    if quote.duration_days not in (3, 7, 30) or not 1 <= quote.lots <= 10:
-        raise Refused('the quote is not of 3, 7 or 30 days and 1 to 10 lots; make a new one with: iteragpu '
-                      'price')
-    if quote.lot_price_usd_cents < 1 or quote.total_usd_cents != quote.lots * quote.lot_price_usd_cents:
-        raise Refused('the total of the quote is not its lots times its lot price; make a new one with: '
-                      'iteragpu price')
-    if quote.cards != quote.lots * quote.cards_per_lot:
-        raise Refused('the cards of the quote are not its lots times the cards of a lot; make a new one '
-                      'with: iteragpu price')
-    if not re.fullmatch('[0-9a-f]{64}', str(quote.tariff.get('sha256'))):
-        raise Refused('the quote does not carry the SHA-256 of its tariff; make a new one with: iteragpu '
-                      'price')
+    whole_lots = quote.lot_price_usd_cents > 0 and quote.total_usd_cents == quote.lots * quote.lot_price_usd_cents
+    holds = {
+        'the quote is not of 3, 7 or 30 days and 1 to 10 lots': quote.duration_days in (3, 7, 30)
+             and 1 <= quote.lots <= 10,
+        'the total of the quote is not its lots times its lot price': whole_lots,
+        'the cards of the quote are not its lots times the cards of a lot': quote.cards == quote.lots * quote.cards_per_lot,
+        'the quote lacks the SHA-256 of its tariff': bool(re.fullmatch('[0-9a-f]{64}', str(quote.tariff.get('sha256')))),
+    }
+    for fault, well in holds.items():
+        if not well: raise Refused(f'{fault}; make a new one with: iteragpu price')
+
+def _check_texts(quote: Quote) -> None:
+    "The words of a quote come from a tariff that anyone may have written"
+    tariff = (str(value) for key, value in quote.tariff.items() if key != 'sha256')
+    for text in (quote.gpu, quote.name, *quote.notes, *tariff): free_text(text, 'quote', 2000)
 
 def _check_environment(environment: str, text: str) -> None:
     if environment not in ENVIRONMENTS:
@@ -100,7 +103,7 @@ def _check_environment(environment: str, text: str) -> None:
     if environment == 'other' and not text:
         raise Refused('the environment other needs a text that says which; add it with --environment-text')
 
-# %% ../../nbs/orders/50_books.ipynb #e3406105
+# %% ../../nbs/orders/50_books.ipynb #098a8eff
 def new_order(db: sqlite3.Connection, # open books
               quote: Quote, # the package
               environment: str, # one of `ENVIRONMENTS`
@@ -111,6 +114,7 @@ def new_order(db: sqlite3.Connection, # open books
     "Record an order"
     at, text, content = _moment(at), free_text(text, 'environment text'), to_json(quote)
     _check_quote(quote)
+    _check_texts(quote)
     _check_environment(environment, text)
     sha256 = hashlib.sha256(content.encode()).hexdigest()
     with writing(db):
@@ -129,7 +133,7 @@ def _same_order(same: Sequence[tuple[str, str, str]], environment: str, text: st
     raise Refused(f'this quote is {same[0][0]} already, with environment {same[0][1]}; add --again to order '
                   'it once more')
 
-# %% ../../nbs/orders/50_books.ipynb #072fee62
+# %% ../../nbs/orders/50_books.ipynb #9c82de25
 def new_topup(db: sqlite3.Connection, # open books
               usd_cents: int, # above 0
               again: bool = False, # record an equal one once more
@@ -142,7 +146,8 @@ def new_topup(db: sqlite3.Connection, # open books
     with writing(db):
         # An equal top-up that nothing was done with yet is this one, typed twice.
         idle = db.execute('SELECT id FROM topups WHERE usd_cents = ? AND id NOT IN '
-                          '(SELECT topup_id FROM intents WHERE topup_id IS NOT NULL)', (usd_cents,)).fetchone()
+                          '(SELECT topup_id FROM intents WHERE topup_id IS NOT NULL)',
+                          (usd_cents,)).fetchone()
         if idle and not again: return idle[0], False
         topup = _next_id(db, 'topups', 'TU')
         db.execute('INSERT INTO topups VALUES (?, ?)', (topup, usd_cents))
@@ -169,7 +174,7 @@ def _owner(db: sqlite3.Connection, reference: str) -> Owner:
     entry = next(iter(entries(db, reference)), None)
     return Owner(reference, row[0], tuple(events_of(db, reference)), entry)
 
-# %% ../../nbs/orders/50_books.ipynb #f27969c9
+# %% ../../nbs/orders/50_books.ipynb #0aa2467e
 @dataclass(frozen=True)
 class Recorded:
     "An intent as recorded"
@@ -191,7 +196,8 @@ def recorded_intents(db: sqlite3.Connection, # open books
                      reference: str | None = None, # an OR- or TU-; all if absent
                     ) -> list[Recorded]: # oldest first
     "Intents as recorded"
-    rows = db.execute(f'{_INTENT} WHERE ? IS NULL OR reference = ? ORDER BY length(id), id', (reference, reference))
+    rows = db.execute(f'{_INTENT} WHERE ? IS NULL OR reference = ? ORDER BY length(id), id',
+                      (reference, reference))
     return [Recorded(*o) for o in rows]
 
 def _recorded(db: sqlite3.Connection, intent: str) -> Recorded:
@@ -201,7 +207,7 @@ def _recorded(db: sqlite3.Connection, intent: str) -> Recorded:
                       'iteragpu order list')
     return Recorded(*row)
 
-# %% ../../nbs/orders/50_books.ipynb #9a2d5a1f
+# %% ../../nbs/orders/50_books.ipynb #0b47f0fa
 def _about(owner: Owner, intent: str, kind: str) -> BookEvent | None:
     return next((o for o in owner.events if o.subject == intent and o.kind == kind), None)
 
@@ -215,13 +221,18 @@ def _payment(owner: Owner, intent: Recorded, reported: BookEvent, confirmed: Boo
                 surplus=coins(left, decimals),
                 exceptions=('late',)*late + ((amount,) if amount != 'exact' else ()))
 
+def _address_notes(intent: Recorded, of: Pair) -> tuple[str, ...]:
+    # It was checked when it was recorded; without the packages for that it can still be read.
+    try: return check_address(intent.address, of).notes
+    except Refused as e: return (f'when it was recorded, the address passed the check; now {e}',)
+
 def _notes(intent: Recorded) -> tuple[str, ...]:
     of = pair(intent.asset, intent.network)
     more = int(intent.amount_units) - int(intent.computed_units)
-    if not more: return check_address(intent.address, of).notes
+    if not more: return _address_notes(intent, of)
     by = f'{coins(abs(more), of.decimals)} {of.asset} {"more" if more > 0 else "less"}'
-    words = f"the service's amount is {by} than the USD at its rate; the service's is kept"
-    return (words, *check_address(intent.address, of).notes)
+    return (f"the service's amount is {by} than the USD at its rate; the service's is kept",
+            *_address_notes(intent, of))
 
 def intent_view(owner: Owner, # what it pays
                 intent: Recorded, # as recorded
@@ -258,7 +269,7 @@ def surplus_notes(intents: Sequence[PaymentIntent], # of one order or top-up
 _REASONS = {'intents.reported_at': 'null until the renter reports a payment',
             'intents.received_units': 'null until the service confirmed a payment'}
 
-# %% ../../nbs/orders/50_books.ipynb #6cbebca3
+# %% ../../nbs/orders/50_books.ipynb #3e204970
 def profile(db: sqlite3.Connection, # open books
            ) -> dict[str, str] | None: # first_name, last_name, email; None where there is none
     "The renter's name and e-mail for summaries"
@@ -282,7 +293,8 @@ def read_order(db: sqlite3.Connection, # open books
               ) -> Order: # Refused where there is none
     "An order at a moment"
     now, owner = _moment(at), _owner(db, order)
-    row = db.execute('SELECT quote, environment, environment_text, tariff_sha256 FROM orders WHERE id = ?', (order,))
+    row = db.execute('SELECT quote, environment, environment_text, tariff_sha256 FROM orders WHERE id = ?',
+                     (order,))
     content, environment, text, tariff = row.fetchone()
     intents, history = _views(db, owner, now)
     cause = next((o for o in owner.events if owner.entry and o.seq == owner.entry.event), None)

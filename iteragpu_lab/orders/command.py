@@ -44,7 +44,7 @@ class OrderParser(Parser):
         if rest: self.error(f'unrecognized arguments: {" ".join(rest)}')
         return found, rest
 
-# %% ../../nbs/orders/80_command.ipynb #183deb9e
+# %% ../../nbs/orders/80_command.ipynb #d1783a20
 BOOKS = 'iteragpu-orders.db'
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,8 @@ def _common(parser: argparse.ArgumentParser) -> None:
     add_output_arguments(parser, file=False)
 
 def _books(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--books', metavar='FILE', default=BOOKS, help=f'the books (default {BOOKS} in this folder)')
+    parser.add_argument('--books', metavar='FILE', default=BOOKS,
+                        help=f'the books (default {BOOKS} in this folder)')
 
 def _id(parser: argparse.ArgumentParser, prefix: str, what: str) -> None:
     parser.add_argument('id', metavar=f'{prefix}-ID', help=f'id of {what}, such as {prefix}-0001')
@@ -82,11 +83,13 @@ def _show_intent(args: argparse.Namespace, db: sqlite3.Connection, id: str, firs
 def _did(wrote: bool, done: str) -> str:
     return done if wrote else 'That was recorded before; nothing changed.'
 
-# %% ../../nbs/orders/80_command.ipynb #2f83a46c
+# %% ../../nbs/orders/80_command.ipynb #acce9db1
 def _new_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('quote', metavar='QUOTE.json', help='a quote that iteragpu price wrote')
-    parser.add_argument('--environment', required=True, choices=books.ENVIRONMENTS, help='what the machine is prepared with')
-    parser.add_argument('--environment-text', default='', metavar='TEXT', help='wishes in words; needed for other')
+    parser.add_argument('--environment', required=True, choices=books.ENVIRONMENTS,
+                        help='what the machine is prepared with')
+    parser.add_argument('--environment-text', default='', metavar='TEXT',
+                        help='wishes in words; needed for other')
     _again(parser, 'order the same quote')
     _common(parser)
 
@@ -95,21 +98,25 @@ def _new(args: argparse.Namespace) -> int:
     quote = read(args.quote, 'quote')
     with open_books(args.books, create=True) as db:
         order, fresh = books.new_order(db, quote, args.environment, args.environment_text, args.again)
-        return _show_owner(args, db, order, '' if fresh else f'This quote is {order} already; --again orders it once more.')
+        return _show_owner(args, db, order,
+                           '' if fresh else f'This quote is {order} already; --again orders it once more.')
 
 NEW = Verb('new', 'Record an order made from a quote.', 'iteragpu order new quote.json --environment pytorch',
            _new_arguments, _new)
 
-# %% ../../nbs/orders/80_command.ipynb #95106a7d
+# %% ../../nbs/orders/80_command.ipynb #b7149b22
 def _intent_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('id', metavar='ID', help='id of an order or a top-up, OR-... or TU-...')
     add('--asset', required=True, metavar='ASSET', help=f'one of {", ".join(ASSETS)}')
     add('--network', required=True, metavar='NETWORK', help=f'one of {", ".join(NETWORKS)}')
     add('--rate', required=True, metavar='USD', help='USD for one coin, as shown')
-    add('--address', required=True, metavar='ADDRESS', help='the plain address of the recipient, as shown; never a key')
-    add('--expires', required=True, metavar='TIME', help='the expiry with its offset from UTC, as 2026-12-01T10:15Z')
-    add('--amount', metavar='COINS', help='the amount, if the service shows one; it is kept, and a difference is shown')
+    add('--address', required=True, metavar='ADDRESS',
+        help='the plain address of the recipient, as shown; never a key')
+    add('--expires', required=True, metavar='TIME',
+        help='the expiry with its offset from UTC, as 2026-12-01T10:15Z')
+    add('--amount', metavar='COINS',
+        help='the amount, if the service shows one; it is kept, and a difference is shown')
     add('--code', action='store_true', help='show a QR code of the plain address')
     _common(parser)
 
@@ -117,13 +124,15 @@ def _intent(args: argparse.Namespace) -> int:
     with open_books(args.books) as db:
         shown = (args.asset, args.network, args.rate, args.address, args.expires, args.amount)
         intent, fresh = books.new_intent(db, args.id, *shown)
-        return _show_intent(args, db, intent, '' if fresh else f'It is {intent} already; nothing was recorded.')
+        return _show_intent(args, db, intent,
+                            '' if fresh else f'It is {intent} already; nothing was recorded.')
 
 INTENT = Verb('intent', 'Record what the service showed for one payment of an order or a top-up.',
               'iteragpu order intent OR-0001 --asset USDT --network tron --rate 0.99987 '
-              '--address TDvr6Jpwfp1wDiV7PhaB19YMsMHRSXmY7p --expires 2026-12-01T10:15Z', _intent_arguments, _intent)
+              '--address TDvr6Jpwfp1wDiV7PhaB19YMsMHRSXmY7p --expires 2026-12-01T10:15Z', _intent_arguments,
+              _intent)
 
-# %% ../../nbs/orders/80_command.ipynb #409d2b18
+# %% ../../nbs/orders/80_command.ipynb #bbeb4352
 def _topup_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('usd', metavar='USD', help='dollars, with cents after a point if need be')
     _again(parser, 'record an equal top-up')
@@ -132,7 +141,8 @@ def _topup_arguments(parser: argparse.ArgumentParser) -> None:
 def _topup(args: argparse.Namespace) -> int:
     with open_books(args.books, create=True) as db:
         topup, fresh = books.new_topup(db, parse_usd(args.usd), args.again)
-        return _show_owner(args, db, topup, '' if fresh else f'An equal top-up stands as {topup}; --again records another.')
+        return _show_owner(args, db, topup,
+                           '' if fresh else f'An equal top-up stands as {topup}; --again records another.')
 
 TOPUP = Verb('topup', 'Record a top-up of the balance; it adds nothing until it is confirmed.',
              'iteragpu order topup 3000', _topup_arguments, _topup)
@@ -151,12 +161,15 @@ def _report(args: argparse.Namespace) -> int:
 REPORT = Verb('report', 'Say that the transfer of an intent was made; old intents have this too.',
               'iteragpu order report IN-0001', _report_arguments, _report)
 
-# %% ../../nbs/orders/80_command.ipynb #1d258793
+# %% ../../nbs/orders/80_command.ipynb #e08b5357
 def _confirm_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser, 'IN', 'the intent')
-    parser.add_argument('--received', metavar='COINS', help='what the service received, if not the exact amount')
-    parser.add_argument('--settles', action='store_true', help='the service counts it for the order, though late or partial')
-    parser.add_argument('--credited', metavar='USD', help='what the service credited, if not the amount of the top-up')
+    parser.add_argument('--received', metavar='COINS',
+                        help='what the service received, if not the exact amount')
+    parser.add_argument('--settles', action='store_true',
+                        help='the service counts it for the order, though late or partial')
+    parser.add_argument('--credited', metavar='USD',
+                        help='what the service credited, if not the amount of the top-up')
     _common(parser)
 
 def _confirm(args: argparse.Namespace) -> int:
@@ -168,10 +181,11 @@ def _confirm(args: argparse.Namespace) -> int:
 CONFIRM = Verb('confirm', 'Record that the service confirmed a payment.', 'iteragpu order confirm IN-0001',
                _confirm_arguments, _confirm)
 
-# %% ../../nbs/orders/80_command.ipynb #22aea2c8
+# %% ../../nbs/orders/80_command.ipynb #8ec39e33
 def _reject_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser, 'IN', 'the intent')
-    parser.add_argument('--note', default='', metavar='TEXT', help='what the service said; no transaction hash, it looks like a key')
+    parser.add_argument('--note', default='', metavar='TEXT',
+                        help='what the service said; no transaction hash, it looks like a key')
     _common(parser)
 
 def _reject(args: argparse.Namespace) -> int:
@@ -179,10 +193,11 @@ def _reject(args: argparse.Namespace) -> int:
         wrote = books.reject(db, args.id, args.note)
         return _show_intent(args, db, args.id, _did(wrote, 'Recorded as rejected by the service.'))
 
-REJECT = Verb('reject', 'Record that the service did not find or accept a payment.', 'iteragpu order reject IN-0001',
+REJECT = Verb('reject', 'Record that the service did not find or accept a payment.',
+              'iteragpu order reject IN-0001',
               _reject_arguments, _reject)
 
-# %% ../../nbs/orders/80_command.ipynb #c8f665e4
+# %% ../../nbs/orders/80_command.ipynb #cc9d41e0
 def _settle_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser, 'OR', 'the order')
     _common(parser)
@@ -192,14 +207,16 @@ def _settle(args: argparse.Namespace) -> int:
         wrote = books.settle(db, args.id)
         return _show_owner(args, db, args.id, _did(wrote, 'Settled from the balance.'))
 
-SETTLE = Verb('settle', 'Pay an order from the balance, whole or not at all.', 'iteragpu order settle OR-0001',
+SETTLE = Verb('settle', 'Pay an order from the balance, whole or not at all.',
+              'iteragpu order settle OR-0001',
               _settle_arguments, _settle)
 
-# %% ../../nbs/orders/80_command.ipynb #f4e86908
+# %% ../../nbs/orders/80_command.ipynb #d20f3a54
 def _deliver_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser, 'OR', 'the order')
     parser.add_argument('stage', choices=STAGES[1:], help='what the service shows')
-    parser.add_argument('--access-file', metavar='FILE', help='what gives access, - for stdin; kept out of every export')
+    parser.add_argument('--access-file', metavar='FILE',
+                        help='what gives access, - for stdin; kept out of every export')
     _common(parser)
 
 def _access_text(name: str | None) -> str:
@@ -217,7 +234,7 @@ def _deliver(args: argparse.Namespace) -> int:
 DELIVER = Verb('deliver', 'Record a stage of the delivery.', 'iteragpu order deliver OR-0001 preparing',
                _deliver_arguments, _deliver)
 
-# %% ../../nbs/orders/80_command.ipynb #c4da810b
+# %% ../../nbs/orders/80_command.ipynb #8adf903e
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('id', metavar='ID', help='OR-..., TU-... or IN-...')
     parser.add_argument('--code', action='store_true', help="with an intent's QR code of the plain address")
@@ -228,12 +245,14 @@ def _show(args: argparse.Namespace) -> int:
     with open_books(args.books) as db:
         if args.id.startswith('IN-'): return _show_intent(args, db, args.id)
         _show_owner(args, db, args.id)
-        if args.access and not args.json: print(f'\nAccess: {books.read_access(db, args.id) or "none recorded"}')
+        if args.access and not args.json:
+            print(f'\nAccess: {books.read_access(db, args.id) or "none recorded"}')
     return 0
 
-SHOW = Verb('show', 'Show an order, a top-up or an intent.', 'iteragpu order show OR-0001', _show_arguments, _show)
+SHOW = Verb('show', 'Show an order, a top-up or an intent.', 'iteragpu order show OR-0001', _show_arguments,
+            _show)
 
-# %% ../../nbs/orders/80_command.ipynb #0724f927
+# %% ../../nbs/orders/80_command.ipynb #20d68bf0
 def _order_line(o: Order) -> dict[str, Any]:
     return dict(id=o.id, gpu=o.quote.gpu, duration_days=o.quote.duration_days, lots=o.quote.lots,
                 total_usd_cents=o.total_usd_cents, settlement=o.settlement, delivery=o.delivery)
@@ -244,28 +263,33 @@ def _overview(db: sqlite3.Connection) -> dict[str, Any]:
     topups = [books.read_topup(db, o) for o in books.references(db, 'TU')]
     return dict(orders=[_order_line(o) for o in orders],
                 topups=[dict(id=o.id, usd_cents=o.usd_cents, state=o.state) for o in topups],
-                intents=[to_dict(i) for o in (*orders, *topups) for i in o.intents], balance_usd_cents=balance(db))
+                intents=[to_dict(i) for o in (*orders, *topups) for i in o.intents],
+                balance_usd_cents=balance(db))
 
 def _overview_text(o: dict[str, Any]) -> str:
     orders = [(x['id'], f'{x["lots"]} x {x["gpu"]}, {x["duration_days"]} days', usd(x['total_usd_cents']),
                x['settlement'], x['delivery']) for x in o['orders']]
     topups = [(x['id'], usd(x['usd_cents']), x['state']) for x in o['topups']]
-    intents = [(x['id'], x['reference'], f'{x["amount"]} {x["asset"]}', x['network'], x['state']) for x in o['intents']]
+    intents = [(x['id'], x['reference'], f'{x["amount"]} {x["asset"]}', x['network'], x['state'])
+               for x in o['intents']]
     tables = ((('order', 'package', 'amount', 'settlement', 'delivery'), orders, 'llrll'),
               (('top-up', 'amount', 'state'), topups, 'lrl'),
               (('intent', 'pays', 'amount', 'network', 'state'), intents, ''))
     left = [x for x in o['intents'] if x['surplus_units'] not in (None, '0')]
-    last = [*(f'Surplus of {x["id"]}  {x["surplus"]} {x["asset"]}' for x in left), f'Balance  {usd(o["balance_usd_cents"])}']
-    return '\n\n'.join([*(columns([head, *rows], right) for head, rows, right in tables if rows), '\n'.join(last)])
+    last = [*(f'Surplus of {x["id"]}  {x["surplus"]} {x["asset"]}' for x in left),
+            f'Balance  {usd(o["balance_usd_cents"])}']
+    return '\n\n'.join([*(columns([head, *rows], right) for head, rows, right in tables if rows),
+                        '\n'.join(last)])
 
 def _list(args: argparse.Namespace) -> int:
     with open_books(args.books) as db: found = _overview(db)
     emit(args, found, _overview_text(found))
     return 0
 
-LIST = Verb('list', 'List orders, top-ups and intents, and the balance.', 'iteragpu order list', _common, _list)
+LIST = Verb('list', 'List orders, top-ups and intents, and the balance.', 'iteragpu order list', _common,
+            _list)
 
-# %% ../../nbs/orders/80_command.ipynb #7738fe83
+# %% ../../nbs/orders/80_command.ipynb #655dac17
 def _keep(args: argparse.Namespace, text: str) -> int:
     "Write a text to a new file, or to stdout"
     if args.output: print(f'{write_new(args.output, text)} written')
@@ -284,20 +308,24 @@ def _summary_arguments(parser: argparse.ArgumentParser) -> None:
     _format(parser, _SUMMARIES)
 
 def _summary(args: argparse.Namespace) -> int:
-    with open_books(args.books) as db: return _keep(args, _SUMMARIES[args.format](books.read_order(db, args.id)))
+    with open_books(args.books) as db:
+        return _keep(args, _SUMMARIES[args.format](books.read_order(db, args.id)))
 
-SUMMARY = Verb('summary', 'A summary of an order to keep.', 'iteragpu order summary OR-0001 --format html --output order.html',
+SUMMARY = Verb('summary', 'A summary of an order to keep.',
+               'iteragpu order summary OR-0001 --format html --output order.html',
                _summary_arguments, _summary)
 
-# %% ../../nbs/orders/80_command.ipynb #86d5fbea
+# %% ../../nbs/orders/80_command.ipynb #d7e6f21a
 def _ledger_text(db: sqlite3.Connection) -> str:
+    head = ('UTC', 'for', 'to', 'from', 'amount')
     rows = [(o.at[:19].replace('T', ' '), o.reference, o.debit, o.credit, usd(o.usd_cents)) for o in entries(db)]
-    listed = columns([('UTC', 'for', 'to', 'from', 'amount'), *rows], 'llllr') if rows else 'No amount has moved yet.'
+    listed = columns([head, *rows], 'llllr') if rows else 'No amount has moved yet.'
     stand = columns([(name, usd(cents)) for name, cents in accounts(db).items()], 'lr')
     return f'{strong("Ledger")}\n{listed}\n\n{stand}\n'
 
 def _ledger_json(db: sqlite3.Connection) -> str:
-    return to_json(dict(entries=[to_dict(o) for o in entries(db)], accounts=accounts(db), balance_usd_cents=balance(db)))
+    return to_json(dict(entries=[to_dict(o) for o in entries(db)], accounts=accounts(db),
+                        balance_usd_cents=balance(db)))
 
 def _exported(kind: str) -> Callable[[sqlite3.Connection], str]:
     "The ledger for another program"
@@ -307,15 +335,17 @@ def _exported(kind: str) -> Callable[[sqlite3.Connection], str]:
         return export.ledger_csv(moved) if kind == 'csv' else getattr(export, kind)(moved, balance(db))
     return write
 
-_LEDGERS = dict(text=_ledger_text, json=_ledger_json) | {o: _exported(o) for o in ('csv', 'beancount', 'hledger')}
+_LEDGERS = dict(text=_ledger_text, json=_ledger_json, csv=_exported('csv'), beancount=_exported('beancount'),
+                hledger=_exported('hledger'))
 
 def _ledger(args: argparse.Namespace) -> int:
     with open_books(args.books) as db: return _keep(args, _LEDGERS[args.format](db))
 
 LEDGER = Verb('ledger', 'Every credit and debit, here or for another program.',
-              'iteragpu order ledger --format hledger --output orders.journal', lambda parser: _format(parser, _LEDGERS), _ledger)
+              'iteragpu order ledger --format hledger --output orders.journal',
+              lambda parser: _format(parser, _LEDGERS), _ledger)
 
-# %% ../../nbs/orders/80_command.ipynb #2aff48e0
+# %% ../../nbs/orders/80_command.ipynb #90487ac8
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('file', metavar='FILE', help='a new file')
     _books(parser)
@@ -326,7 +356,8 @@ def _export(args: argparse.Namespace) -> int:
     print(f'{path} written: everything but the access to machines. It holds the profile, if there is one.')
     return 0
 
-EXPORT = Verb('export', 'Write the whole books to a new file, for another machine.', 'iteragpu order export books.json',
+EXPORT = Verb('export', 'Write the whole books to a new file, for another machine.',
+              'iteragpu order export books.json',
               _export_arguments, _export)
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -340,10 +371,11 @@ def _import(args: argparse.Namespace) -> int:
     print(f'{path} made; every event was replayed and the ledger came out the same')
     return 0
 
-IMPORT = Verb('import', 'Make books of an export; the books must not exist yet.', 'iteragpu order import books.json',
+IMPORT = Verb('import', 'Make books of an export; the books must not exist yet.',
+              'iteragpu order import books.json',
               _import_arguments, _import)
 
-# %% ../../nbs/orders/80_command.ipynb #18dd300f
+# %% ../../nbs/orders/80_command.ipynb #903c479b
 def _profile_arguments(parser: argparse.ArgumentParser) -> None:
     for name, meta in (('--first-name', 'NAME'), ('--last-name', 'NAME'), ('--email', 'E-MAIL')):
         parser.add_argument(name, metavar=meta, help='for summaries; all three together')
@@ -357,25 +389,31 @@ def _profile(args: argparse.Namespace) -> int:
         if args.delete: books.delete_profile(db)
         elif any(given): books.set_profile(db, *(o or '' for o in given))
         has = books.profile(db)
-    emit(args, dict(profile=has), columns(list(has.items())) if has else 'No profile. The books are complete without one.')
+    emit(args, dict(profile=has),
+         columns(list(has.items())) if has else 'No profile. The books are complete without one.')
     return 0
 
 PROFILE = Verb('profile', 'Your name and e-mail for summaries: show, set or delete.',
-               'iteragpu order profile --first-name Ada --last-name Example --email ada@lab.example', _profile_arguments, _profile)
+               'iteragpu order profile --first-name Ada --last-name Example --email ada@lab.example',
+               _profile_arguments, _profile)
 
-# %% ../../nbs/orders/80_command.ipynb #d6feb419
-SUBCOMMANDS = (NEW, INTENT, TOPUP, REPORT, CONFIRM, REJECT, SETTLE, DELIVER, SHOW, LIST, SUMMARY, LEDGER, PROFILE, EXPORT, IMPORT)
+# %% ../../nbs/orders/80_command.ipynb #a0cfad98
+SUBCOMMANDS = (NEW, INTENT, TOPUP, REPORT, CONFIRM, REJECT, SETTLE, DELIVER, SHOW, LIST, SUMMARY, LEDGER,
+               PROFILE, EXPORT, IMPORT)
 _UNITS = 'Amounts are in USD, or in coins where an option says so. The books move no money\nand reach no network.'
 _FOOT = f'{_UNITS}\n{paragraph(HONESTY)}\n{paragraph(NO_KEYS)}'
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    subparsers = parser.add_subparsers(dest='subcommand', required=True, metavar='SUBCOMMAND', parser_class=OrderParser)
+    subparsers = parser.add_subparsers(dest='subcommand', required=True, metavar='SUBCOMMAND',
+                                       parser_class=OrderParser)
     subparsers.type = _screened
     for o in SUBCOMMANDS:
-        sub = subparsers.add_parser(o.name, help=o.help, description=o.help, epilog=f'Example:\n  {o.example}\n\n{_FOOT}',
+        sub = subparsers.add_parser(o.name, help=o.help, description=o.help,
+                                    epilog=f'Example:\n  {o.example}\n\n{_FOOT}',
                                     allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
         o.add_arguments(sub)
         sub.set_defaults(run_order=o.run)
 
-ORDER = Verb('order', 'Your own books of orders, payments and balance; no server, no keys, no network.', 'iteragpu order list',
+ORDER = Verb('order', 'Your own books of orders, payments and balance; no server, no keys, no network.',
+             'iteragpu order list',
              _add_arguments, lambda args: args.run_order(args), _UNITS)

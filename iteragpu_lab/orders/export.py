@@ -196,7 +196,7 @@ def _replay_profile(db: sqlite3.Connection, profile: dict[str, str]) -> None:
         raise Refused('its profile is not a first_name, a last_name and an email')
     books.set_profile(db, **profile)
 
-# %% ../../nbs/orders/70_export.ipynb #a0e10e3e
+# %% ../../nbs/orders/70_export.ipynb #7d742984
 _COMPARED = ('profile', 'orders', 'topups', 'intents', 'events', 'entries', 'balance_usd_cents')
 
 def _write_replayed(document: OrderBooks, path: Path) -> None:
@@ -221,7 +221,8 @@ def import_books(document: OrderBooks, # what was exported
         with tempfile.TemporaryDirectory(prefix='.import-', dir=path.parent) as folder:
             made = Path(folder) / 'books.db'
             try: _write_replayed(document, made)
-            except Refused as e: raise Refused(f'the export cannot be imported: {e}; export it again') from None
+            except Refused as e:
+                raise Refused(f'the export cannot be imported: {e}; export it again') from None
             os.link(made, path)
     except OSError as e: raise refusal(path, e) from e
     return path

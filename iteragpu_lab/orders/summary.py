@@ -6,16 +6,16 @@
 __all__ = ['STATE_WORDS', 'PAID_WORDS', 'payment_uri', 'qr_svg', 'qr_terminal', 'facts_text', 'intent_facts', 'command_of',
            'intent_text', 'event_rows', 'order_facts', 'order_text', 'topup_text', 'intent_html', 'order_html']
 
-# %% ../../nbs/orders/60_summary.ipynb #ad0faa63
+# %% ../../nbs/orders/60_summary.ipynb #853996da
 import html, textwrap
 from collections.abc import Iterable, Sequence
 from ..commands import columns, paragraph, strong
 from ..documents import BookEvent, Order, PaymentIntent, TopUp
-from .addresses import eip55, groups
+from .addresses import groups
 from .assets import HONESTY, NO_KEYS, Pair, coins, pair
 from ..units import usd
 
-# %% ../../nbs/orders/60_summary.ipynb #e49ca7f3
+# %% ../../nbs/orders/60_summary.ipynb #4cca73f6
 _AMOUNT = 'compare the amount and the address that the wallet shows with those written here before sending'
 _WARNINGS = {
     'bitcoin': _AMOUNT,
@@ -36,9 +36,8 @@ def payment_uri(pair: Pair, # what is sent
     if pair.network == 'tron': return None
     if pair.network != 'ethereum':
         return f'{pair.network}:{address}?amount={coins(units, pair.decimals)}', _WARNINGS[pair.network]
-    to = eip55(address[2:])
-    if not pair.contract: return f'ethereum:{to}@1?value={units}', _WARNINGS['ethereum']
-    return f'ethereum:{pair.contract}@1/transfer?address={to}&uint256={units}', _TOKEN
+    if not pair.contract: return f'ethereum:{address}@1?value={units}', _WARNINGS['ethereum']
+    return f'ethereum:{pair.contract}@1/transfer?address={address}&uint256={units}', _TOKEN
 
 # %% ../../nbs/orders/60_summary.ipynb #df4b935a
 _NO_SEGNO = "a code for the camera needs the package segno; get it with: pip install 'iteragpu_lab[orders]'"
@@ -159,7 +158,7 @@ def _intents(intents: Sequence[PaymentIntent]) -> list[str]:
     more = [paragraph(f'{o.id}, at {o.rate} USD for 1 {o.asset}{_outcome(o)}') for o in intents]
     return ['', columns([('intent', 'amount', 'network', 'until (UTC)', 'state'), *rows]), '', *more]
 
-# %% ../../nbs/orders/60_summary.ipynb #e2fec9e3
+# %% ../../nbs/orders/60_summary.ipynb #162de6fd
 PAID_WORDS = dict(unpaid='unpaid', reported='payment reported, awaiting verification', paid='paid')
 
 def _settlement(order: Order) -> str:
@@ -175,7 +174,8 @@ def order_facts(order: Order, # at a moment
     "The lines of an order"
     q = order.quote
     lots, cards = f'{q.lots} lot{"s"*(q.lots > 1)}', f'{q.cards} card{"s"*(q.cards > 1)}'
-    out = [('Package', f'{lots} of {q.name} for {q.duration_days} days, {cards}'), ('Environment', ', '.join(o for o in (order.environment, order.environment_text) if o)),
+    out = [('Package', f'{lots} of {q.name} for {q.duration_days} days, {cards}'),
+           ('Environment', ', '.join(o for o in (order.environment, order.environment_text) if o)),
            ('Amount', f'{usd(order.total_usd_cents)}, fixed'),
            ('Settlement', _settlement(order)), ('Delivery', order.delivery),
            ('Balance', usd(order.balance_usd_cents)), ('Tariff', _tariff(order)),
@@ -201,7 +201,7 @@ def topup_text(topup: TopUp, # at a moment
     return '\n'.join([*out, *_intents(topup.intents), '', _history(topup.events), '',
                       *(paragraph(o) for o in topup.notes)])
 
-# %% ../../nbs/orders/60_summary.ipynb #06ff9ba5
+# %% ../../nbs/orders/60_summary.ipynb #def95969
 _STYLE = ('body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;'
           'color:#111;background:#fff}'
           'table{border-collapse:collapse;width:100%}'
@@ -226,7 +226,8 @@ def intent_html(intent: PaymentIntent, # at a moment
                 '<p>The code holds the plain address; type the amount.</p>']
         if uri := payment_uri(pair(intent.asset, intent.network), intent.address, int(intent.amount_units)):
             link, warning = map(html.escape, uri)
-            out.append(f'<p>Or a payment link: <code>{link}</code><br><strong>Warning:</strong> {warning}.</p>')
+            out.append(f'<p>Or a payment link: <code>{link}</code><br><strong>Warning:</strong> '
+                       f'{warning}.</p>')
     out += [f'<p>{html.escape(o)}.</p>' for o in intent.notes]
     out += [f'<p>To {o} it: <code>{html.escape(command_of(intent, o))}</code></p>' for o in intent.actions]
     return ''.join(out) + '</section>'
@@ -237,7 +238,8 @@ def order_html(order: Order, # at a moment
     name, at = html.escape(f'Order {order.id}'), _moment(order.created_at)
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{name}</title>'
     history = _table(event_rows(order.events), ('UTC', 'who', 'what', 'event'))
-    parts = [f'<h1>{name}</h1><p>as of {at}</p>', _table(order_facts(order)), *map(intent_html, order.intents),
+    parts = [f'<h1>{name}</h1><p>as of {at}</p>', _table(order_facts(order)),
+             *map(intent_html, order.intents),
              f'<h2>History</h2>{history}<h2>Notes</h2>', *(f'<p>{html.escape(o)}</p>' for o in order.notes)]
     return (f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{_STYLE}</style></head>'
             f'<body><main>{"".join(parts)}</main></body></html>\n')

@@ -179,7 +179,7 @@ def test_other_allocator(tmp_path):
     assert found['status'] == 'done' and found['effective']['allocator_backend'] == 'cudaMallocAsync'
     assert any('not comparable' in o for o in found['summary']['flags'])
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #ec3a0601
+# %% ../../nbs/tests/test_measure_cuda.ipynb #db1e273b
 def command(output, *more):
     return subprocess.run([*COMMAND, 'measure', '--device', 'cuda:0', '--output', str(output), *more],
                           capture_output=True, text=True, timeout=120)
@@ -213,8 +213,8 @@ def test_own_work(tmp_path):
     assert done.returncode == 0 and found['status'] == 'done', done.stderr
     assert found['effective']['parameters'] == 1024 * 1024 + 1024 and found['effective']['trained_parameters'] == 1024 * 1024 + 1024
     losses = [o['values']['loss'] for o in found['phases'] if o['phase'] == 'warm_step']
-    assert losses == sorted(losses,
-                            reverse=True) and (tmp_path / 'a.json.snapshot.pickle').stat().st_size > 1000
+    assert len(losses) == 4 and losses[-1] < losses[0]
+    assert (tmp_path / 'a.json.snapshot.pickle').stat().st_size > 1000
     build, warm = found['phases'][0], found['phases'][-1]
     assert warm['start_allocated_bytes'] - build['end_allocated_bytes'] >= 2 * 4 * (1024 * 1024 + 1024), 'AdamW keeps two values a parameter'
 
