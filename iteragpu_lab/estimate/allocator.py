@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['MIB', 'MIN_BLOCK_BYTES', 'SMALL_REQUEST_BYTES', 'SMALL_SEGMENT_BYTES', 'LARGE_SEGMENT_BYTES', 'OWN_SEGMENT_BYTES',
-           'SEGMENT_STEP_BYTES', 'POWER2_INTERVALS', 'RANGE_BYTES', 'AllocatorRules', 'read_alloc_conf', 'block_bytes',
-           'segment_bytes', 'Block', 'Pool', 'best_fit', 'DriverAddresses', 'OutOfMemory', 'Counters',
-           'CachingAllocator', 'empty_cache', 'Reading', 'replay']
+           'SEGMENT_STEP_BYTES', 'POWER2_INTERVALS', 'CHUNK_BYTES', 'LOCAL_MEMORY_BYTES', 'GROWN_LOCAL_MEMORY_BYTES',
+           'CONTEXT_CHUNKS', 'RANGE_BYTES', 'AllocatorRules', 'read_alloc_conf', 'block_bytes', 'segment_bytes',
+           'Block', 'Pool', 'best_fit', 'Chunk', 'DriverAddresses', 'OutOfMemory', 'Counters', 'CachingAllocator',
+           'empty_cache', 'Reading', 'replay']
 
 # %% ../../nbs/estimate/60_allocator.ipynb #ed0623ba
 from bisect import bisect_left, insort
@@ -154,19 +155,74 @@ def best_fit(
     del pool.blocks[place]
     return block
 
-# %% ../../nbs/estimate/60_allocator.ipynb #4c5211ab
+# %% ../../nbs/estimate/60_allocator.ipynb #f726bc56
+CHUNK_BYTES = 32 * MIB
+LOCAL_MEMORY_BYTES, GROWN_LOCAL_MEMORY_BYTES = 412 * MIB, 506 * MIB
+CONTEXT_CHUNKS = (((66 * MIB, 32 * MIB), (74 * MIB, 24 * MIB)), ((-414 * MIB, 416 * MIB), (0, 2 * MIB)))  # each: chunk, its hole
+
+class Chunk:
+    "A range of addresses that the driver has reserved, and the holes in it."
+    def __init__(self, address, size, holes, kept=False): self.address, self.size, self.holes, self.kept = address, size, holes, kept
+    def __contains__(self, address): return self.address <= address < self.address + self.size
+
+    def take(self, size):
+        "The lower end of the smallest hole that fits, or None."
+        fitting = [(room, start) for start, room in self.holes if room >= size]
+        if not fitting: return None
+        room, start = min(fitting)
+        self.holes.remove((start, room))
+        if room > size: self.give(start + size, room - size)
+        return start
+
+    def give(self, address, size):
+        "Open a hole and join it with its neighbours."
+        joined = []
+        for start, room in sorted([*self.holes, (address, size)]):
+            if joined and sum(joined[-1]) == start: joined[-1] = joined[-1][0], joined[-1][1] + room
+            else: joined.append((start, room))
+        self.holes = joined
+
 class DriverAddresses:
-    "Addresses as `cudaMalloc` hands them out: each new segment below the last one of its kind."
-    def __init__(self): self.next = {True: LARGE_SEGMENT_BYTES << 24, False: LARGE_SEGMENT_BYTES << 28}
+    "Addresses as `cudaMalloc` hands them out, relative to the context's first hole."
+    def __init__(self):
+        self.chunks = [Chunk(*place, [hole], kept=True) for place, hole in CONTEXT_CHUNKS]
+        self.top = self.chunks[-1].address
 
     def take(
         self,
-        size: int,    # bytes of the segment
-        small: bool,  # True for the small pool's segments
-    ) -> int:         # the segment's address
-        "Hand out the next address."
-        self.next[small] -= size
-        return self.next[small]
+        size: int,  # bytes of the segment
+    ) -> int:       # its address
+        "Hand out an address."
+        for chunk in reversed(self.chunks):
+            address = chunk.take(size)
+            if address is not None: return address
+        room = _round_up(size, CHUNK_BYTES)
+        place = self._place(room)
+        self.chunks.append(Chunk(place, room, [(place + size, room - size)] if room > size else []))
+        return place
+
+    def _place(self, room):
+        top = self.top
+        for chunk in sorted((c for c in self.chunks if c.address < self.top), key=lambda c: -c.address):
+            if top - (chunk.address + chunk.size) >= room + CHUNK_BYTES: break
+            top = chunk.address
+        return top - room
+
+    def give(
+        self,
+        address: int,  # from `take`
+        size: int,     # bytes of the segment
+    ):
+        "Take a segment back."
+        chunk = next((c for c in self.chunks if address in c), None)
+        if chunk is None: return
+        chunk.give(address, size)
+        if chunk.holes == [(chunk.address, chunk.size)] and not chunk.kept: self.chunks.remove(chunk)
+
+    def grow_local_memory(self):
+        "What the driver does when a kernel that needs more local memory is loaded."
+        self.take(GROWN_LOCAL_MEMORY_BYTES)
+        self.give(CONTEXT_CHUNKS[-1][0][0], LOCAL_MEMORY_BYTES)
 
 # %% ../../nbs/estimate/60_allocator.ipynb #2dbd86ab
 def _join(pool, block, other):
@@ -275,13 +331,14 @@ class CachingAllocator:
 
     def _new_block(self, pool, size): return (_expand if self.rules.expandable_segments else _new_segment)(self, pool, size)
 
-# %% ../../nbs/estimate/60_allocator.ipynb #83431f4b
+# %% ../../nbs/estimate/60_allocator.ipynb #bf824fea
 def _fits(allocator, extra):
     capacity = allocator.rules.capacity_bytes
     return capacity is None or allocator.counters.reserved + extra <= capacity
 
 def _release(allocator, block):
     block.pool.remove(block)
+    allocator.driver.give(block.address, block.size)
     allocator.counters.add(reserved=-block.size)
 
 def _release_oversized(allocator, pool, size):
@@ -313,9 +370,9 @@ def _new_segment(allocator, pool, size):
     if not _fits(allocator, taken): empty_cache(allocator)
     if not _fits(allocator, taken): raise OutOfMemory(f"{taken} B more than the {allocator.counters.reserved} B reserved")
     allocator.counters.add(reserved=taken)
-    return Block(taken, allocator.driver.take(taken, pool.small), pool)
+    return Block(taken, allocator.driver.take(taken), pool)
 
-# %% ../../nbs/estimate/60_allocator.ipynb #4662ae37
+# %% ../../nbs/estimate/60_allocator.ipynb #6cff20ab
 RANGE_BYTES = LARGE_SEGMENT_BYTES << 16   # any range larger than the card behaves alike
 
 def _growing_block(allocator, pool, size):
@@ -323,7 +380,7 @@ def _growing_block(allocator, pool, size):
     for block in pool.unmapped:
         start = block.before if block.before is not None and block.before.free else block
         if _can_grow_to(start, size): return start
-    pool.add_unmapped(Block(RANGE_BYTES, allocator.driver.take(RANGE_BYTES, pool.small), pool, mapped=False))
+    pool.add_unmapped(Block(RANGE_BYTES, RANGE_BYTES * (1 + len(allocator.pools)), pool, mapped=False))
     return pool.unmapped[-1]
 
 def _unbacked(block, size, granule):
@@ -374,7 +431,7 @@ def _unback_part(allocator, pool, block, start, end):
     pool.add_unmapped(block)
     allocator.counters.add(reserved=start - end)
 
-# %% ../../nbs/estimate/60_allocator.ipynb #0dde860c
+# %% ../../nbs/estimate/60_allocator.ipynb #7718f422
 @dataclass
 class Reading:
     "The counters around one phase, in bytes."
@@ -406,6 +463,7 @@ def replay(
             if counters.peak_allocated > peak and readings: readings[-1].peak_event = index
         elif action == "free": allocator.free(held.pop(rest[0]))
         elif action == "empty_cache": empty_cache(allocator)
+        elif action == "local_memory": allocator.driver.grow_local_memory()
         else:
             if readings: _close(readings[-1], counters)
             counters.reset_peaks()

@@ -14,20 +14,22 @@ import iteragpu_lab
 from ..documents import Refused
 from .trace_log import Log, Recorder
 
-# %% ../../nbs/estimate/76_trace_child.ipynb #0770d5f6
+# %% ../../nbs/estimate/76_trace_child.ipynb #be6075c9
 MECHANISMS = {
     "card":  "exact: plain tensors on a pretended card; PyTorch's own code chooses kernels, autocast and foreach optimizers",
     "meta":  "approximate: meta tensors; autocast and fused dropout are imitated, freed memory is seen when Python frees it",
 }
 
 def _install_card(recorder, properties, held):
-    from iteragpu_lab.estimate import trace_attention, trace_card, trace_kernels, trace_workspaces
+    from iteragpu_lab.estimate import trace_attention, trace_card, trace_convolutions, trace_kernels, trace_workspaces
     kept = [trace_card.install_guard(), trace_card.install_hooks()]
     trace_card.install_questions(recorder, properties)
     storages = trace_card.Storages(recorder)
     kernels = trace_kernels.Kernels(storages, recorder, properties)
     kernels.held.update(held)
-    kernels.before += [_set_moment, trace_workspaces.before_matrix_product]
+    trace_convolutions.install_recurrent(kernels)
+    kernels.before.append(_set_moment)
+    kernels.after.update(dict.fromkeys(trace_workspaces.MATRIX_PRODUCTS, trace_workspaces.after_matrix_product))
     libraries = trace_kernels.install_kernels(kernels)
     trace_attention.install_attention(kernels, libraries[1])
     def key_of(tensor):

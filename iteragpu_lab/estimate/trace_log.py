@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from .allocator import AllocatorRules, block_bytes, replay
 
-# %% ../../nbs/estimate/70_trace_log.ipynb #0a06e2a3
+# %% ../../nbs/estimate/70_trace_log.ipynb #6f69a99f
 @dataclass
 class Log:
     "What a trace saw, as plain values."
-    events: list = field(default_factory=list)    # ("phase", name), ("malloc", key, bytes, stream), ("free", key)
+    events: list = field(default_factory=list)    # ("phase", name), ("malloc", key, bytes, stream), ("free", key), ("local_memory",)
     labels: dict = field(default_factory=dict)    # key: (operator, module path, moment)
     kinds: dict = field(default_factory=dict)     # key: 'parameter', 'gradient', ... where it is known
     assumed: dict = field(default_factory=dict)   # what had to be assumed: sentence: how often
