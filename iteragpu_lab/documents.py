@@ -8,7 +8,7 @@ __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line',
            'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
            'Compared', 'Comparison', 'Calibration', 'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'BookEvent',
            'LedgerEntry', 'PaymentIntent', 'Order', 'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks',
-           'Quality', 'data_path']
+           'Quality', 'Reproduction', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
 import dataclasses, errno, json, os, shutil
@@ -665,6 +665,26 @@ class Quality(Document):
     total_usd_cents: int | None # whole packages
     unit_cost_usd_cents: str | None # rounded half to even, 4 places
     unit_cost_exact: str | None # 'p/q' in cents
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #edb5593c
+@dataclass(frozen=True, kw_only=True)
+class Reproduction(Document):
+    "A claim that something comes out again, and whether it did"
+    KIND = 'reproduction'
+    SCHEMA_VERSION = 1
+    subject: Literal['run', 'checkpoint', 'next step'] # what was done again
+    claim: Literal['identical', 'within tolerance'] # which of the two is claimed
+    relative: float # tolerance, relative; 0 where identical is claimed
+    absolute: float # tolerance, absolute; 0 where identical is claimed
+    holds: bool # whether the claim held
+    tensors: int # compared
+    differing: tuple[str, ...] # names of those that broke the claim
+    largest_absolute: float | None # difference found; None where values cannot be subtracted
+    largest_relative: float | None
+    sha256: str | None # of the checkpoint's file, where it is about one
+    seeds: dict[str, Any] # what was seeded, and what could not be
+    determinism: dict[str, Any] # requested and effective
     notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75

@@ -257,15 +257,14 @@ def choose(estimate: Estimate, # of one card or several
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
                reasons=_silent(_asked(q), packages))
 
-# %% ../../nbs/pricing/03_choose.ipynb #4e5f1b30
+# %% ../../nbs/pricing/03_choose.ipynb #4fe28f01
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
 def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
 def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
 
 def _package_row(o: Package) -> tuple[str, ...]:
     each, day = (_money(round(Fraction(o.total_usd_cents, o.cards * days))) for days in (1, o.duration_days))
-    has = gib(o.usable_bytes,
-              2) if o.unit_cost_usd_cents is None else rounded(Fraction(o.unit_cost_usd_cents) / 100)
+    has = _gib(o.usable_bytes) if o.unit_cost_usd_cents is None else rounded(Fraction(o.unit_cost_usd_cents) / 100)
     return _key(o.gpu), str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, has, _gib(o.free_bytes)
 
 def packages_text(packages: Sequence[Package], # in order

@@ -52,19 +52,20 @@ def lot_cards(gpu: str, # key or name of a model
     "How many cards one lot holds: two for a B200, else one"
     return 2 if 'b200' in re.findall(r'[a-z0-9]+', gpu.lower()) else 1
 
-# %% ../../nbs/pricing/01_tariff.ipynb #dd825ec0
+# %% ../../nbs/pricing/01_tariff.ipynb #5b9c1bb9
 MAX_TABLE_BYTES = 2 * 2**20
 
-def table_bytes(path: str | Path, # a CSV file
+def table_bytes(path: str | Path, # a small file
+                what: str = 'a CSV file', # that is expected, for the sentence
                ) -> bytes: # its content; Refused with one sentence otherwise
-    "The bytes of a table that is not too large"
+    "The bytes of a file that is not too large"
     path = Path(path)
     try:
         with open(path, 'rb') as f: data = f.read(MAX_TABLE_BYTES + 1)
-    except FileNotFoundError: raise Refused(f'{path} does not exist; name a CSV file') from None
+    except FileNotFoundError: raise Refused(f'{path} does not exist; name {what}') from None
     except OSError as e: raise refusal(path, e) from e
     if len(data) > MAX_TABLE_BYTES:
-        raise Refused(f'{path} is larger than {MAX_TABLE_BYTES:,} B, which no such table is; name a smaller CSV file')
+        raise Refused(f'{path} is larger than {MAX_TABLE_BYTES:,} B, which no such file is; name {what}')
     return data
 
 def _table_text(data: bytes, name: str) -> str:
