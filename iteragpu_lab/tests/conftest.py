@@ -124,7 +124,7 @@ class Notebook:
         "What the cells put out"
         return self.page.locator('.jp-Cell-outputArea')
 
-# %% ../../nbs/tests/conftest.ipynb #83101cf2
+# %% ../../nbs/tests/conftest.ipynb #fb308c62
 class Desk:
     "Opens notebooks in the browser"
     def __init__(self, browser, lab: Lab): self.browser, self.lab, self.opened = browser, lab, {}
@@ -140,7 +140,7 @@ class Desk:
         "A page of one's own, with a chapter or with given cells, not run yet; in a folder that has the chapter, or in a new one"
         folder = folder or self._folder(chapter, cells)
         page = self.browser.new_context(viewport=dict(width=width, height=1000), accept_downloads=True).new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(30_000)
         notebook = Notebook(page, folder)
         if keep: self.opened[folder.name, chapter] = notebook
         notebook.open(f'{self.lab.url}/doc/tree/{folder.name}/{chapter}?reset')

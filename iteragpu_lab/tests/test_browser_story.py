@@ -29,7 +29,7 @@ def _save(form) -> None:
     form.get_by_role('button', name='Save', exact=True).click()
     form.get_by_role('status').filter(has_text='Saved as').wait_for()
 
-# %% ../../nbs/tests/test_browser_story.ipynb #2137188f
+# %% ../../nbs/tests/test_browser_story.ipynb #12846d93
 def _size_lora_fine_tuning(story):
     n, form = story('1_size.ipynb')
     form.locator('svg[aria-label*="estimated peak ≤ usable memory"]').wait_for()
@@ -66,7 +66,7 @@ def _compare(story):
     form.get_by_role('row').filter(has_text='allocated').first.wait_for()
     form.get_by_label('Estimate', exact=True).fill('estimate.json')
     form.get_by_role('alert').first.wait_for()
-    form.locator('svg').first.wait_for(state='detached')
+    form.locator('svg[role=img]').first.wait_for(state='detached')
     form.get_by_label('Estimate', exact=True).fill('examples/decode.estimate.json')
     _save(form)
 
