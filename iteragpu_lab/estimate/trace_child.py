@@ -166,15 +166,16 @@ def follow(work, recorder, key_of):
         seconds[phase] = time.perf_counter() - clock
     return seconds, parameters
 
-# %% ../../nbs/estimate/76_trace_child.ipynb #ede67a48
+# %% ../../nbs/estimate/76_trace_child.ipynb #f33d4051
 def _where(error):
     "The innermost line of a traceback that is neither PyTorch's nor ours."
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/iteragpu_lab/" not in f.filename and "/torch/" not in f.filename]
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "the traced code"
 
-def _sentence(error):
-    text = str(error).strip().splitlines()
-    return f"{_where(error)} failed on the pretended card: {type(error).__name__}: {text[0] if text else ''}"
+def _sentence(error, fault):
+    text = (str(error).strip().splitlines() or [""])[0]
+    said = fault if fault and isinstance(error, SystemError) else f"{type(error).__name__}: {text}"
+    return f"{_where(error)} failed on the pretended card: {said.splitlines()[0]}"
 
 def _mechanism(work, recorder):
     from iteragpu_lab.estimate.trace_card import card_properties
@@ -210,7 +211,7 @@ def child_main(
     try: answer["seconds"], answer["parameters"] = follow(work, recorder, key_of)
     except Refused as error: answer["failure"] = str(error)
     except Exception as error:
-        answer["failure"], answer["traceback"] = _sentence(error), traceback.format_exc()
+        answer["failure"], answer["traceback"] = _sentence(error, recorder.fault), traceback.format_exc()
     import torch
     answer.update(dataclasses.asdict(recorder.log), torch=torch.__version__, rss_bytes=_own_peak())
     (folder / "result.json").write_text(json.dumps(answer), encoding="utf-8")

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['VIEWS', 'MAKES_EMPTY', 'SMALL_WHOLE_BYTES', 'SMALL_FLOAT_BYTES', 'HANDLERS', 'HELD_BY_ENGINE', 'STORAGE_HELD_ONCE',
-           'COMPOSITE', 'ALWAYS', 'signature', 'written_arguments', 'Unknown', 'Values', 'handles', 'Kernels',
+           'COMPOSITE', 'ALWAYS', 'signature', 'called', 'written_arguments', 'Unknown', 'Values', 'handles', 'Kernels',
            'in_place', 'resize', 'note_values', 'note_writing', 'copy', 'user_line', 'item', 'is_dense', 'add',
            'nonzero', 'topk', 'chosen_index', 'check_finite', 'dropout', 'fill', 'drop_storage', 'resize_in_place',
            'own_operators', 'install_kernels']
@@ -13,7 +13,7 @@ __all__ = ['VIEWS', 'MAKES_EMPTY', 'SMALL_WHOLE_BYTES', 'SMALL_FLOAT_BYTES', 'HA
 import math, sys, warnings
 from functools import partial
 
-# %% ../../nbs/estimate/72_trace_kernels.ipynb #ec4833ba
+# %% ../../nbs/estimate/72_trace_kernels.ipynb #51135fb7
 VIEWS = ("as_strided", "view", "_reshape_alias", "detach", "alias", "unfold", "_unsafe_view", "view_as_real", "view_as_complex", "lift_fresh", "set_")
 MAKES_EMPTY = ("empty", "empty_strided", "empty_like", "new_empty")
 
@@ -35,6 +35,22 @@ def _spec(value, torch):
     if isinstance(value, torch.Tensor): return "tensor", tuple(value.shape), value.stride(), value.dtype
     if type(value) in (list, tuple): return type(value), [_spec(o, torch) for o in value]
     return "value", value
+
+def _as_tensor(argument, value, torch):
+    wanted = str(argument.type) == "Tensor" and isinstance(value, (int, float)) and not isinstance(value, bool)
+    return torch.tensor(value, dtype=None if isinstance(value, int) else torch.get_default_dtype()) if wanted else value
+
+def called(
+    op,      # an operator
+    args,    # for it
+    kwargs,  # for it
+    torch,   # the module
+):           # its result
+    "Call an operator; some take a Python number for a tensor only as a tensor."
+    try: return op(*args, **kwargs)
+    except RuntimeError as error:
+        if "Expected a value of type 'Tensor'" not in str(error): raise
+        return op(*[_as_tensor(a, v, torch) for a, v in zip(op._schema.arguments, args)], **kwargs)
 
 def written_arguments(
     op,  # an operator
@@ -94,7 +110,7 @@ class Values:
         place = self.room(tensor)
         if place is not None: place.copy_(value)
 
-# %% ../../nbs/estimate/72_trace_kernels.ipynb #316d5383
+# %% ../../nbs/estimate/72_trace_kernels.ipynb #d780e65d
 HANDLERS = {}
 
 def handles(
@@ -123,7 +139,11 @@ class Kernels:
         for look in self.before: look(self, op, args)
         way = self.ways.get(op)
         if way is None: way = self.ways[op] = self.way_of(op)
-        return way(args, kwargs)
+        try: return way(args, kwargs)
+        except Exception as error:
+            # On its way through C++ an exception can be replaced by a SystemError; this is what was meant.
+            self.recorder.fault = self.recorder.fault or f"{op._name}: {type(error).__name__}: {error}"
+            raise
 
     def way_of(self, op):
         "How an operator is served, found once."
@@ -151,7 +171,7 @@ class Kernels:
         except KeyError: pass
         except TypeError: key = None                                     # an argument that cannot be hashed
         meta = {n: _to_meta(v, torch) for n, v in kwargs.items()}
-        with torch.no_grad(): found = _spec(op(*[_to_meta(a, torch) for a in args], **meta), torch)
+        with torch.no_grad(): found = _spec(called(op, [_to_meta(a, torch) for a in args], meta, torch), torch)
         if key is not None: self.specs[key] = found
         return found
 
@@ -193,14 +213,14 @@ def resize(self, tensor, spec):
 
 Kernels.in_place, Kernels.resize = in_place, resize
 
-# %% ../../nbs/estimate/72_trace_kernels.ipynb #0545860b
+# %% ../../nbs/estimate/72_trace_kernels.ipynb #9801d471
 def _computed(self, op, args, kwargs):
     "The operator on the CPU, or Unknown."
     known = [self.values.known(a) for a in args]
     named = {n: self.values.known(v) for n, v in kwargs.items()}
     if named.get("pin_memory"): named["pin_memory"] = False
     try:
-        with self.torch.no_grad(): return op(*known, **named)
+        with self.torch.no_grad(): return called(op, known, named, self.torch)
     except (RuntimeError, NotImplementedError, TypeError, IndexError): raise Unknown from None
 
 def _tensors(value, torch):
@@ -397,9 +417,10 @@ def resize_in_place(self, op, args, kwargs):
         place._op_dk(self.storages.view_key, tensor, tensor.untyped_storage(), 0, list(size), list(stride))
     return tensor
 
-# %% ../../nbs/estimate/72_trace_kernels.ipynb #480cc748
+# %% ../../nbs/estimate/72_trace_kernels.ipynb #a1af412d
 COMPOSITE = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-ALWAYS = ("aten::copy_", "aten::convolution", "aten::convolution_backward", "aten::_fused_rms_norm", "aten::_fused_rms_norm_backward")
+ALWAYS = ("aten::copy_", "aten::convolution", "aten::convolution_backward", "aten::_fused_rms_norm",
+          "aten::_fused_rms_norm_backward", "aten::_cudnn_rnn_flatten_weight")
 
 def _needs_own(name, has):
     if name in ALWAYS: return True
