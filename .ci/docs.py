@@ -39,6 +39,13 @@ def skipped(cell, flags):
     return directives.get('eval:', [''])[0].lower() == 'false' or bool(flags & directives.keys())
 
 
+def mark(cell, shown):
+    "Tell nbdev what to leave as it is: code that is to be shown, and examples with imports, which it would run once more and out of order"
+    if shown: cell.source = re.sub(r'^#\| *exports?\n', '', cell.source)
+    is_example = cell.cell_type == 'code' and not re.search(r'^#\| *(export|exec_doc)', cell.source, re.M)
+    if is_example and re.search(r'^ *(import|from) ', cell.source, re.M): cell.source = f'#| eval: false\n{cell.source}'
+
+
 def execute(name):
     "Fill in the outputs of the copy of one notebook; the text of the error, if there is one"
     source, flags = ROOT / 'nbs' / name, set(get_config(path=ROOT).tst_flags.split())
@@ -48,8 +55,7 @@ def execute(name):
     shell = CaptureShell(source)
     try: shell.run_all(notebook, exc_stop=True, preproc=lambda cell: skipped(marked.cells[cell.idx_], flags))
     except Exception: return shell.prettytb(fname=source)
-    if name.startswith(SHOWN_AS_CODE):
-        for cell in notebook.cells: cell.source = re.sub(r'^#\| *exports?\n', '', cell.source)
+    for cell in notebook.cells: mark(cell, name.startswith(SHOWN_AS_CODE))
     (BUILD / name).parent.mkdir(parents=True, exist_ok=True)
     write_nb(notebook, BUILD / name)
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #1d0b8372
+# %% ../nbs/90_cli.ipynb #ce8cbb09
 VERBS = {
-    'estimate': 'estimate.weights:ESTIMATE',
+    'estimate': 'estimate.command:ESTIMATE',
     'trace': 'estimate.trace:TRACE',
     'plan': 'plan:PLAN',
     'choose': 'plan:CHOOSE',

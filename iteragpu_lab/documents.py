@@ -8,10 +8,10 @@ __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line',
            'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
            'Compared', 'Comparison', 'Calibration', 'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'BookEvent',
            'LedgerEntry', 'PaymentIntent', 'Order', 'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks',
-           'data_path']
+           'Quality', 'Reproduction', 'data_path']
 
 # %% ../nbs/01_documents.ipynb #054da731
-import dataclasses, errno, json, os, secrets, shutil
+import dataclasses, errno, json, os, shutil
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -78,7 +78,7 @@ class Peak:
         known = [o for o in (self.process_bytes, self.reserved_bytes, self.allocated_bytes) if o is not None]
         return known[0] if known else None
 
-# %% ../nbs/01_documents.ipynb #5129346a
+# %% ../nbs/01_documents.ipynb #2544f4a6
 @dataclass(frozen=True, kw_only=True)
 class PhaseRow:
     "One phase of a run: readings at its start, at its end, and the peaks between"
@@ -97,6 +97,7 @@ class PhaseRow:
     end_device_free_bytes: int | None = None
     device_total_bytes: int | None = None
     card: int | None = None # index, where there are several
+    work: str | None = None # 'a' or 'b', where two works are measured in turn
     values: dict[str, float] = field(default_factory=dict) # what a workload's step returned about quality
     driver: dict[str, Any] = field(default_factory=dict) # clocks, temperature, slowdowns and energy around the phase
     reasons: dict[str, str] = field(default_factory=dict) # why a field is null
@@ -364,7 +365,7 @@ def write_new(path: str | Path, # a name that is not taken
     path = Path(path)
     if not path.name: raise Refused(f'{path} is a folder; name a file')
     data = content.encode('utf-8') if isinstance(content, str) else content
-    temporary = path.parent / f'.{path.name[:200]}.{os.getpid()}.{secrets.token_hex(4)}.tmp'
+    temporary = path.parent / f'.{path.name[:200]}.{os.getpid()}.{os.urandom(4).hex()}.tmp'
     try:
         if os.path.lexists(path): raise FileExistsError(errno.EEXIST, 'File exists')
         with open(temporary, 'xb') as f:
@@ -384,7 +385,7 @@ def write_new_folder(path: str | Path, # a name that is not taken
                     ) -> Path: # the path; Refused with one sentence if it cannot be written
     "Write a folder that did not exist, with all its files or not at all"
     path = Path(path)
-    temporary = path.with_name(f'.{path.name[:200]}.{os.getpid()}.{secrets.token_hex(4)}.tmp') if path.name else path
+    temporary = path.with_name(f'.{path.name[:200]}.{os.getpid()}.{os.urandom(4).hex()}.tmp') if path.name else path
     try:
         if not path.name or os.path.lexists(path): raise FileExistsError(errno.EEXIST, 'File exists')
         temporary.mkdir()
@@ -642,6 +643,49 @@ class OrderBooks(Document):
     events: tuple[BookEvent, ...]
     entries: tuple[LedgerEntry, ...]
     balance_usd_cents: int
+
+# %% ../nbs/01_documents.ipynb #bfa4f8e4
+@dataclass(frozen=True, kw_only=True)
+class Quality(Document):
+    "What was accepted under a protocol, and what it cost"
+    KIND = 'quality'
+    SCHEMA_VERSION = 1
+    protocol_sha256: str # of the protocol document
+    run_ids: tuple[str, ...] # runs whose results were judged
+    units_tried: int # distinct units
+    units_accepted: int # distinct units
+    attempts: int # results judged or failed
+    failures: int # attempts that gave no result
+    repeats: int # accepted again after they had been accepted
+    acceptance: float | None # accepted / tried
+    standard_error: float | None # of the acceptance
+    low: float | None # of its 95 % interval
+    high: float | None
+    gpu_hours: str | None # of all runs, failed ones too; decimal
+    total_usd_cents: int | None # whole packages
+    unit_cost_usd_cents: str | None # rounded half to even, 4 places
+    unit_cost_exact: str | None # 'p/q' in cents
+    notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #edb5593c
+@dataclass(frozen=True, kw_only=True)
+class Reproduction(Document):
+    "A claim that something comes out again, and whether it did"
+    KIND = 'reproduction'
+    SCHEMA_VERSION = 1
+    subject: Literal['run', 'checkpoint', 'next step'] # what was done again
+    claim: Literal['identical', 'within tolerance'] # which of the two is claimed
+    relative: float # tolerance, relative; 0 where identical is claimed
+    absolute: float # tolerance, absolute; 0 where identical is claimed
+    holds: bool # whether the claim held
+    tensors: int # compared
+    differing: tuple[str, ...] # names of those that broke the claim
+    largest_absolute: float | None # difference found; None where values cannot be subtracted
+    largest_relative: float | None
+    sha256: str | None # of the checkpoint's file, where it is about one
+    seeds: dict[str, Any] # what was seeded, and what could not be
+    determinism: dict[str, Any] # requested and effective
+    notes: tuple[str, ...] = ()
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75
 def data_path(*parts: str, # such as 'schemas', 'estimate.schema.json'

@@ -7,14 +7,14 @@ __all__ = ['UNITS', 'NEEDED', 'SINGLE', 'COLUMNS', 'ALIASES', 'SHARED', 'Figure'
            'operations_per_second', 'bytes_per_second', 'parse_gpus', 'read_gpus', 'spellings', 'find_gpu', 'nearest',
            'resolve']
 
-# %% ../nbs/03_gpus.ipynb #b2d5606e
+# %% ../nbs/03_gpus.ipynb #7e24e758
 import csv, io, re
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from difflib import get_close_matches
 from pathlib import Path
 from .documents import Refused, data_path, refusal
-from .units import GIB, MIB, exact, gib
+from .units import GIB, MIB, gib
 
 # %% ../nbs/03_gpus.ipynb #b717526c
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Figure:
     date: str | None # of the source, ISO; None where the source has none
     unsure: str # why it is doubtful, or empty
 
-# %% ../nbs/03_gpus.ipynb #1b6bc640
+# %% ../nbs/03_gpus.ipynb #09fca611
 UNITS = {
     'name': ('text',), 'vendor': ('text',), 'architecture': ('text',), 'form': ('text',),
     'compute_capability': ('major.minor',),
@@ -36,7 +36,8 @@ UNITS = {
     'memory_driver': ('MiB', 'GiB', 'B'),
     'memory_runtime': ('MiB', 'GiB', 'B'),
     'bandwidth': ('GB/s',),
-    'dense_bf16': ('TFLOP/s',), 'dense_fp16': ('TFLOP/s',), 'dense_fp32': ('TFLOP/s',), 'dense_fp8': ('TFLOP/s',),
+    'dense_bf16': ('TFLOP/s',), 'dense_fp16': ('TFLOP/s',), 'dense_fp32': ('TFLOP/s',),
+    'dense_fp8': ('TFLOP/s',),
     'tdp': ('W',),
     'list_price': ('USD/h',),
 }
@@ -70,7 +71,7 @@ class Usable:
     def __str__(self) -> str: # one line
         return f'{gib(self.bytes, 2)} ({self.read_by}: {self.where})'
 
-# %% ../nbs/03_gpus.ipynb #4e420f9d
+# %% ../nbs/03_gpus.ipynb #1b6f66f6
 @dataclass(frozen=True)
 class Gpu:
     "A card of the catalogue"
@@ -96,7 +97,8 @@ class Gpu:
         "The smallest known memory of one card, and which reading it is"
         readings = self.all('memory_runtime') + self.all('memory_driver')
         least = min(readings, key=least_bytes)
-        source = ', '.join(o for o in (f'{least.value} {least.unit}', least.condition, least.source, least.date) if o)
+        source = ', '.join(o for o in (f'{least.value} {least.unit}', least.condition, least.source,
+                                       least.date) if o)
         return Usable(least_bytes(least), least.name.removeprefix('memory_'), source, least.unsure)
 
 # %% ../nbs/03_gpus.ipynb #70019527
@@ -113,7 +115,7 @@ def bytes_per_second(gpu: Gpu, # a card of the catalogue
     found = gpu.figure('bandwidth')
     return int(Decimal(found.value) * 10**9) if found else None
 
-# %% ../nbs/03_gpus.ipynb #c5347201
+# %% ../nbs/03_gpus.ipynb #acff62ca
 COLUMNS = ('gpu', 'figure', 'value', 'unit', 'condition', 'source', 'date', 'unsure')
 _KEY = re.compile(r'[a-z0-9]+(-[a-z0-9]+)*')
 _NUMBER = re.compile(r'[0-9]+(\.[0-9]+)?', re.ASCII)
@@ -126,12 +128,14 @@ def _fault(row: dict[str, str]) -> tuple[str, str] | None:
     units = UNITS[row['figure']]
     if row['unit'] not in units: return 'unit', f'a {row["figure"]} needs the unit {" or ".join(units)}'
     if not row['source']: return 'source', 'a figure needs its source'
-    if row['date'] != 'undated' and not _DATE.fullmatch(row['date']): return 'date', 'accepted are 2026-05, 2026-05-24 or the word undated'
+    if row['date'] != 'undated' and not _DATE.fullmatch(row['date']):
+        return 'date', 'accepted are 2026-05, 2026-05-24 or the word undated'
     if units == ('text',): return None if row['value'] else ('value', 'it is empty')
-    if not _NUMBER.fullmatch(row['value']) or not Decimal(row['value']): return 'value', 'accepted are digits above 0, with a point if need be'
+    if not _NUMBER.fullmatch(row['value']) or not Decimal(row['value']):
+        return 'value', 'accepted are digits above 0, with a point if need be'
     return None
 
-# %% ../nbs/03_gpus.ipynb #ad044cec
+# %% ../nbs/03_gpus.ipynb #30e321ae
 def _rows(text: str, name: str) -> list[dict[str, str]]:
     "The lines of the file as dictionaries, each checked"
     reader = csv.reader(io.StringIO(text, newline=''), strict=True)
@@ -139,20 +143,23 @@ def _rows(text: str, name: str) -> list[dict[str, str]]:
     if tuple(header) != COLUMNS: raise Refused(f'{name} line 1: the columns must be {",".join(COLUMNS)}')
     rows = []
     for cells in reader:
-        if len(cells) != len(COLUMNS): raise Refused(f'{name} line {reader.line_num}: {len(cells)} cells; needed are {len(COLUMNS)}')
+        if len(cells) != len(COLUMNS):
+            raise Refused(f'{name} line {reader.line_num}: {len(cells)} cells; needed are {len(COLUMNS)}')
         row = dict(zip(COLUMNS, cells))
-        if fault := _fault(row): raise Refused(f'{name} line {reader.line_num}, column {fault[0]}: {row[fault[0]]!r} is not accepted; {fault[1]}')
+        if fault := _fault(row):
+            raise Refused(f'{name} line {reader.line_num}, column {fault[0]}: {row[fault[0]]!r} is not accepted; {fault[1]}')
         rows.append(row)
     return rows
 
 def _gpu(key: str, figures: list[Figure], name: str) -> Gpu:
     names = [o.name for o in figures]
     if missing := [o for o in NEEDED if o not in names]: raise Refused(f'{name}: {key} has no {missing[0]}')
-    if doubled := [o for o in SINGLE if names.count(o) > 1]: raise Refused(f'{name}: {key} has two figures {doubled[0]}; keep one')
+    if doubled := [o for o in SINGLE if names.count(o) > 1]:
+        raise Refused(f'{name}: {key} has two figures {doubled[0]}; keep one')
     if len(set(figures)) < len(figures): raise Refused(f'{name}: {key} has the same row twice; keep one')
     return Gpu(key, tuple(figures))
 
-# %% ../nbs/03_gpus.ipynb #710bda9c
+# %% ../nbs/03_gpus.ipynb #4df51fd6
 def parse_gpus(text: str, # CSV
                name: str = 'gpus.csv', # where it comes from, for the sentence
               ) -> dict[str, Gpu]: # key to card, in the order of the file
@@ -162,7 +169,8 @@ def parse_gpus(text: str, # CSV
     except csv.Error as e: raise Refused(f'{name} is not a CSV file: {e}') from None
     for r in rows:
         date = None if r['date'] == 'undated' else r['date']
-        found.setdefault(r['gpu'], []).append(Figure(r['figure'], r['value'], r['unit'], r['condition'], r['source'], date, r['unsure']))
+        found.setdefault(r['gpu'], []).append(Figure(r['figure'], r['value'], r['unit'], r['condition'],
+                                                     r['source'], date, r['unsure']))
     if not found: raise Refused(f'{name} has no rows')
     return {key: _gpu(key, figures, name) for key, figures in found.items()}
 
@@ -174,13 +182,15 @@ def read_gpus(path: str | Path | None = None, # a CSV file; the lab's own catalo
     except UnicodeDecodeError: raise Refused(f'{path} is not UTF-8 text') from None
     except OSError as e: raise refusal(path, e) from e
 
-# %% ../nbs/03_gpus.ipynb #3d4b8731
+# %% ../nbs/03_gpus.ipynb #2b581bda
 ALIASES = {
     'rtx5090': ('5090',), 'rtx4090': ('4090',), 'rtx3090': ('3090',),
     'a4000': ('rtx a4000',), 'a5000': ('rtx a5000',), 'a6000': ('rtx a6000',),
     'rtx6000ada': ('rtx 6000 ada', '6000 ada'),
-    'rtxpro6000': ('rtx pro 6000', 'rtx pro 6000 blackwell', 'rtx pro 6000 blackwell server', 'rtx pro 6000 blackwell workstation edition'),
-    'a100-40': ('a100 40gb', 'a100 sxm4 40gb', 'a100 pcie 40gb', 'a100 40gb pcie', 'a100 40gb sxm', 'a100 sxm 40gb'),
+    'rtxpro6000': ('rtx pro 6000', 'rtx pro 6000 blackwell', 'rtx pro 6000 blackwell server',
+                   'rtx pro 6000 blackwell workstation edition'),
+    'a100-40': ('a100 40gb', 'a100 sxm4 40gb', 'a100 pcie 40gb', 'a100 40gb pcie', 'a100 40gb sxm',
+                'a100 sxm 40gb'),
     'a100-80-pcie': ('a100 pcie 80gb', 'a100 80gb pcie'),
     'a100-80-sxm': ('a100 sxm4 80gb', 'a100 80gb sxm', 'a100 sxm 80gb', 'a100 80gb sxm4'),
     'h100-pcie': ('h100 pcie 80gb', 'h100 80gb pcie'),
@@ -193,7 +203,8 @@ ALIASES = {
 }
 SHARED = {'h100': ('h100-pcie', 'h100-sxm', 'h100-nvl'), 'h100 80gb': ('h100-pcie', 'h100-sxm'),
           'a100': ('a100-40', 'a100-80-pcie', 'a100-80-sxm'), 'a100 80gb': ('a100-80-pcie', 'a100-80-sxm')}
-_WORDS = {'nvidia', 'amd', 'geforce', 'instinct', 'radeon', 'tesla', 'quadro', 'generation', 'gpu', 'graphics'}
+_WORDS = {'nvidia', 'amd', 'geforce', 'instinct', 'radeon', 'tesla', 'quadro', 'generation', 'gpu',
+          'graphics'}
 
 def _plain(name: str) -> str:
     "A name without case, punctuation, vendor and family words"

@@ -49,7 +49,7 @@ class Tape:
         "What autograd kept, by name."
         return {name: self.live[name] for name in self.live if name in self.kept}
 
-# %% ../../nbs/estimate/18_activations.ipynb #13dcf53d
+# %% ../../nbs/estimate/18_activations.ipynb #bfbeedbf
 @dataclass(slots=True)
 class Flow:
     "Sizes that all operations of one pass share."
@@ -68,17 +68,21 @@ class Flow:
     targets: tuple[str, ...] = ()
     adapter: int = 4  # bytes of an adapter element
     half: bool = False  # the compute dtype is float16
+    sources: int = 0  # tokens of an encoder's output; 0: as many as this pass has
 
     @property
     def tokens(self) -> int:
+        "Tokens of this pass."
         return self.batch * self.length
 
     @property
-    def mixed(self) -> bool:  # autocast: the stream is wider than the products
+    def mixed(self) -> bool:
+        "Autocast: the stream is wider than the products."
         return self.stream != self.compute
 
-# %% ../../nbs/estimate/18_activations.ipynb #bfff027b
-def attention_kernel(a: Attention, width: int, masked: bool, dropout: float, wanted: str, cudnn_first: bool = True, ungrouped: bool = False) -> str:
+# %% ../../nbs/estimate/18_activations.ipynb #1953ec0f
+def attention_kernel(a: Attention, width: int, masked: bool, dropout: float, wanted: str, cudnn_first: bool = True,
+                     ungrouped: bool = False) -> str:
     "'cudnn', 'flash', 'efficient', 'math' or 'eager'."
     if wanted != 'sdpa': return wanted
     half, largest = width == 2, max(a.head_size, a.value_size)
@@ -90,12 +94,16 @@ def attention_kernel(a: Attention, width: int, masked: bool, dropout: float, wan
     if a.head_size % aligned == a.value_size % aligned == 0 and not grouped: return 'efficient'
     return 'math'
 
-# %% ../../nbs/estimate/18_activations.ipynb #bad3e10f
-def normalize(f: Flow, source: str, out: str, width: int = 0, rows: int = 0, keep_out: bool = True, stream: int = 0, unit: bool = False) -> None:
+# %% ../../nbs/estimate/18_activations.ipynb #6f89580f
+def normalize(f: Flow, source: str, out: str, width: int = 0, rows: int = 0, keep_out: bool = True, stream: int = 0,
+              unit: bool = False) -> None:
     "A norm of `source`; `rows` x `width` elements."
     t, w, n, size = f.tape, width or f.hidden, rows or f.tokens, stream or f.stream
     copied = size != 4
-    if f.style.norm == 'layer':
+    if f.style.norm == 'fused':
+        t.make(out, n, w, size)
+        t.keep(source)
+    elif f.style.norm == 'layer':
         t.make(out, n, w, size)
         t.make(out + ' statistics', n, 2, 4)
         t.keep(source, out + ' statistics')
@@ -151,7 +159,7 @@ def _adapt(f: Flow, source: str, out: str, columns: int, rows: int, cast: bool) 
     for step in ('B', 'scaled', 'sum'): t.make(f'{out} adapter {step}', f.tokens, rows, size)
     t.drop(*(f'{out} adapter {step}' for step in ('B', 'scaled', 'sum')))
 
-# %% ../../nbs/estimate/18_activations.ipynb #02821420
+# %% ../../nbs/estimate/18_activations.ipynb #4bee00b2
 def rotate(f: Flow, name: str, elements: int, part: float = 1.0) -> None:
     "Rotary embedding of queries or keys of `elements` a token."
     t, size = f.tape, f.stream
@@ -215,15 +223,19 @@ def plain_scores(f: Flow, a: Attention) -> None:
     "The mathematical kernel, in float32: scaled copies, a mask in float32, scores, and a softmax that looks for empty rows."
     t, size, half = f.tape, (f.batch, a.heads, f.length, f.keys), f.compute != 4
     if half:
-        for name, heads, rows in (('queries', a.heads, f.length), ('keys', a.kv_heads, f.keys), ('values', a.kv_heads, f.keys)): t.make(f'{name} in float32', f.batch * rows, heads * a.head_size, 4)
+        for name, heads, rows in (('queries', a.heads, f.length), ('keys', a.kv_heads, f.keys),
+                                  ('values', a.kv_heads, f.keys)): t.make(f'{name} in float32', f.batch * rows,
+                                      heads * a.head_size, 4)
     if a.causal: t.make('mask in float32', f.length, f.keys, 4)
     t.make('scaled queries', f.tokens, a.query_width, 4)
-    for name in ('scaled keys', 'expanded values'): t.make(name, f.batch * f.keys, a.kv_heads * a.head_size if half else a.query_width, 4)
+    for name in ('scaled keys', 'expanded values'): t.make(name, f.batch * f.keys,
+                                                           a.kv_heads * a.head_size if half else a.query_width, 4)
     t.make('products', *size, 4)
     t.make('probabilities', *size, 4)
     t.keep('scaled queries', 'scaled keys', 'expanded values', 'probabilities')
     t.make('empty rows', *size, 1)
-    t.drop('empty rows', 'products', 'scaled queries', 'scaled keys', 'expanded values', 'mask in float32', 'queries in float32', 'keys in float32', 'values in float32')
+    t.drop('empty rows', 'products', 'scaled queries', 'scaled keys', 'expanded values', 'mask in float32',
+           'queries in float32', 'keys in float32', 'values in float32')
 
 def attend(f: Flow, a: Attention, query: str, key: str, value: str) -> None:
     "The kernel itself: 'attention' from queries, keys and values."
@@ -238,26 +250,32 @@ def attend(f: Flow, a: Attention, query: str, key: str, value: str) -> None:
     if kernel != 'math': t.keep(*((query,) if kernel == 'eager' and repeats(a) else (query, key, value)))
     if kernel in ('cudnn', 'flash', 'efficient'):
         t.keep('attention')
-        if t.saving: t.make('log sums', f.batch * a.heads, -(-f.length // 32) * 32 if kernel == 'efficient' else f.length, 4)
+        if t.saving: t.make('log sums', f.batch * a.heads,
+                            -(-f.length // 32) * 32 if kernel == 'efficient' else f.length, 4)
         t.keep('log sums')
-    t.drop('repeated keys', 'repeated values', 'additive mask', 'probabilities', 'log sums', 'products', 'scaled queries', 'scaled keys')
+    t.drop('repeated keys', 'repeated values', 'additive mask', 'probabilities', 'log sums', 'products',
+           'scaled queries', 'scaled keys')
 
-# %% ../../nbs/estimate/18_activations.ipynb #79fd80c4
-def attention(f: Flow, a: Attention, source: str, names: tuple[str, ...] = ('q_proj', 'k_proj', 'v_proj', 'o_proj')) -> str:
+# %% ../../nbs/estimate/18_activations.ipynb #a97943fd
+def attention(f: Flow, a: Attention, source: str, names: tuple[str, ...] = ('q_proj', 'k_proj', 'v_proj',
+    'o_proj')) -> str:
     "Projections, rotation, kernel and output of one attention; returns the name of its output."
     t, keys, values = f.tape, a.kv_heads * a.head_size, a.kv_heads * a.value_size
     if a.fused:
         project(f, source, 'projections', f.hidden, a.query_width + keys + values, names[0])
         query = key = value = 'projections'
     else:
-        for out, rows, name in (('queries', a.query_width, 'q_proj'), ('keys', keys, 'k_proj'), ('values', values, 'v_proj')): project(f, source, out, f.hidden, rows, name)
+        for out, rows, name in (('queries', a.query_width, 'q_proj'), ('keys', keys, 'k_proj'),
+                                ('values', values, 'v_proj')): project(f, source, out, f.hidden, rows, name)
         query, key, value = 'queries', 'keys', 'values'
     query, key = _prepare(f, a, query, key, keys)
     query, key, value = _cast_for_kernel(f, a, query, key, value, keys)
     attend(f, a, query, key, value)
     if a.partial: _in_token_order(f, a)
-    project(f, 'attention in token order' if a.partial else 'attention', 'attention output', a.output_width, f.hidden, names[-1], wide=False)
-    t.drop('attention', 'attention in token order', query, key, value, 'queries', 'keys', 'values', 'queries rotated', 'keys rotated', 'projections')
+    project(f, 'attention in token order' if a.partial else 'attention', 'attention output', a.output_width, f.hidden,
+            names[-1], wide=False)
+    t.drop('attention', 'attention in token order', query, key, value, 'queries', 'keys', 'values', 'queries rotated',
+           'keys rotated', 'projections')
     return 'attention output'
 
 def _in_token_order(f: Flow, a: Attention) -> None:
@@ -269,7 +287,8 @@ def _prepare(f: Flow, a: Attention, query: str, key: str, keys: int) -> tuple[st
     t = f.tape
     if a.qk_norm and not a.latent:
         rows = (f.tokens * a.heads, f.tokens * a.kv_heads) if a.qk_norm == 'head' else (f.tokens, f.tokens)
-        for name, n, width in ((query, rows[0], a.query_width * f.tokens // rows[0]), (key, rows[1], keys * f.tokens // rows[1])):
+        for name, n, width in ((query, rows[0], a.query_width * f.tokens // rows[0]),
+                               (key, rows[1], keys * f.tokens // rows[1])):
             normalize(f, name, name + ' norm', width, n, keep_out=False, stream=f.compute)
             t.drop(name)
         query, key = query + ' norm', key + ' norm'
@@ -277,7 +296,8 @@ def _prepare(f: Flow, a: Attention, query: str, key: str, keys: int) -> tuple[st
     rotate(f, query if query != 'projections' else 'queries', a.query_width)
     rotate(f, key if key != 'projections' else 'keys', keys)
     t.drop('queries', 'keys', 'queries norm', 'keys norm')
-    return (query if query != 'projections' else 'queries') + ' rotated', (key if key != 'projections' else 'keys') + ' rotated'
+    return (query if query != 'projections' else 'queries') + ' rotated', (key if key != 'projections'
+            else 'keys') + ' rotated'
 
 def _cast_for_kernel(f: Flow, a: Attention, query: str, key: str, value: str, keys: int) -> tuple[str, str, str]:
     if not (f.mixed and a.rotary): return query, key, value
@@ -287,8 +307,9 @@ def _cast_for_kernel(f: Flow, a: Attention, query: str, key: str, value: str, ke
     t.drop(query, key)
     return 'queries cast', 'keys cast', value
 
-# %% ../../nbs/estimate/18_activations.ipynb #80c99cff
-def feed_forward(f: Flow, m: Mlp, source: str, width: int = 0, names: tuple[str, ...] = ('gate_proj', 'up_proj', 'down_proj')) -> str:
+# %% ../../nbs/estimate/18_activations.ipynb #4c991de2
+def feed_forward(f: Flow, m: Mlp, source: str, width: int = 0,
+                 names: tuple[str, ...] = ('gate_proj', 'up_proj', 'down_proj')) -> str:
     "A feed-forward part without experts; returns the name of its output."
     t, w = f.tape, width or m.width
     if not m.gated: return _plain(f, m, source, w, names)
@@ -383,7 +404,7 @@ def _shared(f: Flow, m: Mlp, source: str) -> None:
     t.make('feed-forward output', f.tokens, f.hidden, f.compute)
     t.drop('summed output')
 
-# %% ../../nbs/estimate/18_activations.ipynb #268ebcc9
+# %% ../../nbs/estimate/18_activations.ipynb #d607de7c
 def dropout(f: Flow, name: str, probability: float) -> str:
     "Dropout while training: a new tensor and a mask of booleans that autograd keeps."
     if not (f.tape.saving and probability): return name
@@ -418,12 +439,27 @@ def _pre_norm(f: Flow, layer: Layer) -> None:
     if both: y = _after(f, y, 'attention output normed')
     t.make('residual', f.tokens, f.hidden, f.stream)
     if not f.style.holds_attention: t.drop(y)
+    if layer.cross: _cross(f, layer.cross)
     normalize(f, 'residual', 'normed again')
     y = dropout(f, _mlp(f, layer, 'normed again'), f.style.dropout)
     t.drop('normed again')
     if both: y = _after(f, y, 'feed-forward output normed')
     add(f, 'residual', y, 'layer output')
     t.drop('attention output', 'attention output dropped')
+
+def _cross(f: Flow, a: Attention) -> None:
+    "Attention over the encoder's output, between the two parts of a decoder layer."
+    t = f.tape
+    normalize(f, 'residual', 'normed for cross')
+    for name, width in (('cross queries', a.query_width), ('cross keys', a.query_width),
+                        ('cross values', a.output_width)):
+        t.make(name, f.batch * (f.length if name == 'cross queries' else f.sources or f.length), width, f.compute)
+    t.make('cross attention', f.tokens, a.output_width, f.compute)
+    t.keep('cross queries', 'cross keys', 'cross values', 'cross attention', 'normed for cross')
+    t.make('cross output', f.tokens, f.hidden, f.compute)
+    t.drop('cross queries', 'cross keys', 'cross values', 'cross attention', 'normed for cross')
+    t.make('residual', f.tokens, f.hidden, f.stream)
+    t.drop('cross output')
 
 def _after(f: Flow, source: str, out: str) -> str:
     normalize(f, source, out, keep_out=False, stream=f.compute)

@@ -16,7 +16,7 @@ from .encoders import bert, clip_tower, gemma3_projector, llava_projector, sigli
 from .families import FAMILIES, Family, Fields, decoder_layer, linear, norm, with_dropout
 from .layers import Architecture, Layer, Weight
 
-# %% ../../nbs/estimate/10_architecture.ipynb #7834d0ff
+# %% ../../nbs/estimate/10_architecture.ipynb #bc324070
 def _layers(c: Fields, family: Family) -> tuple[Layer, ...]:
     build, seen = family.layer or decoder_layer, {}
     count = c.need('num_hidden_layers')
@@ -27,18 +27,22 @@ def _embeddings(c: Fields, family: Family, h: int, v: int) -> tuple[Weight, ...]
     width = c.get('word_embed_proj_dim') or h
     found = (Weight('embed_tokens', (v, width), 'embedding'),)
     if width != h: found += linear('project_in', h, width)
-    if family.positions is not None: found += (Weight('positions', (c.need('max_position_embeddings') + family.positions, h), 'embedding'),)
+    if family.positions is not None: found += (Weight('positions',
+                                                      (c.need('max_position_embeddings') + family.positions, h),
+                                                      'embedding'),)
     extra, layers = c.get('hidden_size_per_layer_input') or 0, c.get('num_hidden_layers')
     if extra and c.get('model_type') == 'gemma4_text':
-        found += (Weight('embed_tokens_per_layer', (c.get('vocab_size_per_layer_input', v), layers * extra), 'embedding'), *linear('per_layer_model_projection', layers * extra, h), *norm(extra))
+        found += (Weight('embed_tokens_per_layer', (c.get('vocab_size_per_layer_input', v), layers * extra),
+                         'embedding'), *linear('per_layer_model_projection', layers * extra, h), *norm(extra))
     return found
 
 def _final(c: Fields, family: Family, h: int) -> tuple[Weight, ...]:
     width = c.get('word_embed_proj_dim') or h
-    found = norm(h, bias=family.norm_bias) if c.flag('do_layer_norm_before', True) and not c.flag('_remove_final_layer_norm') else ()
+    found = norm(h, bias=family.norm_bias) if c.flag('do_layer_norm_before',
+                                                     True) and not c.flag('_remove_final_layer_norm') else ()
     return found + (linear('project_out', width, h) if width != h else ())
 
-# %% ../../nbs/estimate/10_architecture.ipynb #2c990151
+# %% ../../nbs/estimate/10_architecture.ipynb #c5db0baf
 def _rotary_buffers(c: Fields, family: Family, layers: tuple[Layer, ...]) -> int:
     size = max((getattr(x.mixer, 'head_size', 0) for x in layers), default=0)
     if not family.rotary or not size: return 0
@@ -51,10 +55,12 @@ def decoder(c: Fields, kind: str, family: Family) -> Architecture:
     layers, tied = _layers(c, family), c.flag('tie_word_embeddings', family.tied)
     bias = kind == 'phi'
     scale = 512 if family.style.embedding_scale else 0
-    return Architecture(c.where, kind, h, v, layers, _embeddings(c, family, h, v), _final(c, family, h), () if tied else linear('lm_head', v, h, bias, 'head'), style=with_dropout(c, family.style),
-                        max_context=c.get('max_position_embeddings'), buffer_bytes=_rotary_buffers(c, family, layers) + scale)
+    return Architecture(c.where, kind, h, v, layers, _embeddings(c, family, h, v), _final(c, family, h),
+                        () if tied else linear('lm_head', v, h, bias, 'head'), style=with_dropout(c, family.style),
+                        max_context=c.get('max_position_embeddings'),
+                        buffer_bytes=_rotary_buffers(c, family, layers) + scale)
 
-# %% ../../nbs/estimate/10_architecture.ipynb #322b8cfc
+# %% ../../nbs/estimate/10_architecture.ipynb #9f039b7d
 _JOINED = {  # model_type: (tower, projector, text family where the nested config does not say)
     'llava': (clip_tower, llava_projector, 'llama'), 'gemma3': (siglip_tower, gemma3_projector, 'gemma3_text'),
     'llama4': (None, None, 'llama4_text'), 'gemma4': (None, None, 'gemma4_text'), 'mistral3': (None, None, 'mistral'),
@@ -62,33 +68,43 @@ _JOINED = {  # model_type: (tower, projector, text family where the nested confi
 
 def _joined(config: dict[str, Any], kind: str, name: str) -> Architecture:
     tower, project, text_kind = _JOINED[kind]
-    nested = {'model_type': text_kind, 'tie_word_embeddings': config.get('tie_word_embeddings'), **config['text_config']}
+    nested = {'model_type': text_kind, 'tie_word_embeddings': config.get('tie_word_embeddings'),
+              **config['text_config']}
     text = read_config(nested, name)
     if tower is None or not config.get('vision_config'):
-        return replace(text, family=kind, notes=text.notes + ('the language model alone: the vision part is not sized',))
-    vision = Fields({'image_size': 224 if kind == 'gemma3' else 336, **config['vision_config']}, f'vision_config of {name}')
+        return replace(text, family=kind, notes=text.notes
+                       + ('the language model alone: the vision part is not sized',))
+    vision = Fields({'image_size': 224 if kind == 'gemma3' else 336, **config['vision_config']},
+                    f'vision_config of {name}')
     outside, layers, buffers = tower(vision)
     projector = project(vision.need('hidden_size'), text.hidden)
-    return replace(text, family=kind, layers=layers + text.layers, embeddings=outside + projector + text.embeddings, buffer_bytes=text.buffer_bytes + -(-buffers // 512) * 512)
+    return replace(text, family=kind, layers=layers + text.layers, embeddings=outside + projector + text.embeddings,
+                   buffer_bytes=text.buffer_bytes + -(-buffers // 512) * 512, vision_tokens=buffers // 8)
 
-# %% ../../nbs/estimate/10_architecture.ipynb #5f1c2907
+# %% ../../nbs/estimate/10_architecture.ipynb #536ec0c3
 _WHOLE = {'bert': bert, 't5': t5, 'vit': vit, 'whisper': whisper}
-_SAME = {'mt5': 't5', 'phi4': 'phi3', 'gemma3_text_only': 'gemma3_text', 'qwen3_vl_text': 'qwen3', 'llama4_text_only': 'llama4_text', 'granite': 'llama', 'stablelm': 'llama',
+_SAME = {'mt5': 't5', 'phi4': 'phi3', 'gemma3_text_only': 'gemma3_text', 'qwen3_vl_text': 'qwen3',
+         'llama4_text_only': 'llama4_text', 'granite': 'llama', 'stablelm': 'llama',
          'smollm3': 'llama', 'seed_oss': 'llama', 'ministral3': 'mistral', 'kimi_k2': 'deepseek_v3'}
 
 def read_config(config: dict[str, Any], name: str = 'config.json') -> Architecture:
     "The architecture behind the fields of a config.json."
-    if not isinstance(config, dict): raise Refused(f'{name} does not hold one JSON object: a Hugging Face config.json is accepted')
+    if not isinstance(config, dict): raise Refused(f'{name} does not hold one JSON object: a Hugging Face config.json '
+                                                   f'is accepted')
     kind = config.get('model_type') or ''
     if not isinstance(kind, str): raise Refused(f'{name} has model_type = {kind!r}: a text is accepted')
     kind = _SAME.get(kind, kind)
     if kind in _JOINED and isinstance(config.get('text_config'), dict): return _joined(config, kind, name)
     if kind in _WHOLE: return _WHOLE[kind](Fields(config, name))
-    if kind not in FAMILIES and isinstance(config.get('text_config'), dict): return replace(read_config(config['text_config'], name), notes=(f'model_type {kind!r}: its text_config alone is sized',))
+    if kind not in FAMILIES and isinstance(config.get('text_config'),
+                                           dict): return replace(read_config(config['text_config'], name),
+                                                                 notes=(f'model_type {kind!r}: its text_config alone '
+                                                                        f'is sized',))
     family = FAMILIES.get(kind)
-    found = decoder(Fields(config, name), kind, family or Family(norm_bias=False))
+    found = decoder(Fields(config, name), kind, family or Family())
     if family: return found
-    return replace(found, notes=found.notes + (f'model_type {kind!r} is not known: its fields were read as those of a Llama-like decoder',))
+    return replace(found, notes=found.notes
+                   + (f'model_type {kind!r} is not known: its fields were read as those of a Llama-like decoder',))
 
 def read_config_file(path: str | Path) -> Architecture:
     "The architecture behind a config.json on disk."
@@ -97,9 +113,10 @@ def read_config_file(path: str | Path) -> Architecture:
     except UnicodeDecodeError: raise Refused(f'{path} is not UTF-8 text: a config.json is accepted') from None
     try: config = json.loads(text)
     except ValueError as e: raise Refused(f'{path} is not JSON: {e}') from None
-    return read_config(config, Path(path).parent.name if Path(path).name == 'config.json' and Path(path).parent.name else Path(path).stem)
+    return read_config(config, Path(path).parent.name if Path(path).name == 'config.json' and Path(path).parent.name
+                       else Path(path).stem)
 
-# %% ../../nbs/estimate/10_architecture.ipynb #dcb55236
+# %% ../../nbs/estimate/10_architecture.ipynb #6ac4a10f
 def preset_names() -> tuple[str, ...]:
     "Names that `--preset` takes."
     return tuple(sorted(p.stem for p in data_path('models').glob('*.json')))
@@ -107,6 +124,7 @@ def preset_names() -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def preset(name: str) -> Architecture:
     "The architecture of a public model, without a network."
-    if name not in preset_names(): raise Refused(f'preset {name!r} is not known: the known ones are {", ".join(preset_names())}')
+    if name not in preset_names(): raise Refused(f'preset {name!r} is not known: the known ones are '
+                                                 f'{", ".join(preset_names())}')
     kept = json.loads(data_path('models', f'{name}.json').read_text(encoding='utf-8'))
     return replace(read_config(kept['config'], name), source=kept['source'])

@@ -9,8 +9,9 @@ __all__ = ['product_back', 'feed_forward_back', 'experts_back', 'norm_back', 'at
 from .activations import Flow
 from .layers import Attention, Layer, Mlp, State
 
-# %% ../../nbs/estimate/28_backward.ipynb #f7e4cd46
-def product_back(f: Flow, gradient: str, out: str, columns: int, rows: int, saved: tuple[str, ...] = (), trains: bool = True) -> None:
+# %% ../../nbs/estimate/28_backward.ipynb #5bf56fb6
+def product_back(f: Flow, gradient: str, out: str, columns: int, rows: int, saved: tuple[str, ...] = (),
+                 trains: bool = True) -> None:
     "Gradient `out` of a product's input, and that of its matrix."
     t = f.tape
     t.make(out, f.tokens, columns, f.compute)
@@ -20,13 +21,14 @@ def product_back(f: Flow, gradient: str, out: str, columns: int, rows: int, save
         t.drop('gradient of one matrix before the cast')
     t.free(gradient, *saved)
 
-# %% ../../nbs/estimate/28_backward.ipynb #23fb9c7d
+# %% ../../nbs/estimate/28_backward.ipynb #a8162b20
 def feed_forward_back(f: Flow, m: Mlp, width: int = 0) -> None:
     "From the output's gradient to that of the norm's output."
     t, w = f.tape, width or m.width
     size = (f.tokens, w, f.compute)
     if not m.gated: return _plain_back(f, m, w)
-    product_back(f, 'gradient of part', 'gradient of product', w, f.hidden, ('gated product', 'feed-forward output input cast'))
+    product_back(f, 'gradient of part', 'gradient of product', w, f.hidden,
+                 ('gated product', 'feed-forward output input cast'))
     if m.fused: t.make('gradient of gate and up', f.tokens, 2 * w, f.compute)
     t.make('gradient of activation', *size)
     if not m.fused: t.make('gradient of up', *size)
@@ -34,12 +36,14 @@ def feed_forward_back(f: Flow, m: Mlp, width: int = 0) -> None:
     if not m.fused: product_back(f, 'gradient of up', 'gradient of norm by up', f.hidden, w)
     t.make('gradient of gate', *size)
     t.free('gradient of activation', 'gate', 'gate and up')
-    product_back(f, 'gradient of gate', 'gradient of norm', f.hidden, w * (2 if m.fused else 1), ('gradient of gate and up',))
+    product_back(f, 'gradient of gate', 'gradient of norm', f.hidden, w * (2 if m.fused else 1),
+                 ('gradient of gate and up',))
     t.free('gradient of norm by up')
 
 def _plain_back(f: Flow, m: Mlp, w: int) -> None:
     t, size = f.tape, (f.tokens, w, f.compute)
-    product_back(f, 'gradient of part', 'gradient of activation', w, f.hidden, ('activation', 'feed-forward output input cast'))
+    product_back(f, 'gradient of part', 'gradient of activation', w, f.hidden,
+                 ('activation', 'feed-forward output input cast'))
     t.make('gradient of inner', *size)
     if m.activation == 'gelu_new':
         for step in ('tanh', 'sum', 'cube'): t.make(f'gradient of {step}', *size)
@@ -66,7 +70,7 @@ def experts_back(f: Flow, m: Mlp) -> None:
     t.make('gradient of norm', f.tokens, h, b)
     t.free('gradient of routed tokens')
 
-# %% ../../nbs/estimate/28_backward.ipynb #91cb648b
+# %% ../../nbs/estimate/28_backward.ipynb #b3fb12be
 def norm_back(f: Flow, source: str, out: str) -> None:
     "From 'gradient of norm' to the gradient of the norm's input, in float32 inside."
     t = f.tape
@@ -76,11 +80,12 @@ def norm_back(f: Flow, source: str, out: str) -> None:
         t.free(f'gradient of norm in float32')
         t.make('gradient of norm input', f.tokens, f.hidden, 4)
         t.free('gradient of norm in scaled', 'gradient of norm in squared')
-    t.free('gradient of norm', out, out + ' cast', out + ' input in float32', out + ' normalized', out + ' scale', out + ' statistics')
+    t.free('gradient of norm', out, out + ' cast', out + ' input in float32', out + ' normalized', out + ' scale',
+           out + ' statistics')
     t.make('gradient of stream', f.tokens, f.hidden, f.stream)
     t.free('gradient of norm input')
 
-# %% ../../nbs/estimate/28_backward.ipynb #edc84ee2
+# %% ../../nbs/estimate/28_backward.ipynb #c5b03145
 def attention_back(f: Flow, a: Attention) -> None:
     "From the output's gradient to that of the norm's output."
     t, keys, values = f.tape, a.kv_heads * a.head_size, a.kv_heads * a.value_size
@@ -90,13 +95,16 @@ def attention_back(f: Flow, a: Attention) -> None:
     elif f.kernel == 'flash':
         t.make('sums in float32', f.tokens, a.output_width, 4)
         if a.heads != a.kv_heads: t.make('expanded gradients of keys and values', 2, f.tokens, a.query_width, f.compute)
-    for name, width in (('queries', a.query_width), ('keys', keys), ('values', values)): t.make(f'gradient of {name}', f.tokens, width, f.compute)
-    t.free('gradient of probabilities', 'gradient of scores', 'sums in float32', 'expanded gradients of keys and values', 'gradient of attention', 'attention', 'log sums',
+    for name, width in (('queries', a.query_width), ('keys', keys), ('values', values)): t.make(f'gradient of {name}',
+            f.tokens, width, f.compute)
+    t.free('gradient of probabilities', 'gradient of scores', 'sums in float32',
+           'expanded gradients of keys and values', 'gradient of attention', 'attention', 'log sums',
            'additive mask', 'repeated keys', 'repeated values', 'probabilities', 'probabilities in float32')
     if a.rotary:
         for step in ('sine', 'halves', 'sum'): t.make(f'gradient of rotated {step}', f.tokens, a.query_width, f.stream)
         t.free(*(f'gradient of rotated {step}' for step in ('sine', 'halves', 'sum')))
-    for name, width in (('queries', a.query_width), ('keys', keys), ('values', values)): product_back(f, f'gradient of {name}', f'gradient of norm by {name}', f.hidden, width)
+    for name, width in (('queries', a.query_width), ('keys', keys), ('values', values)): product_back(f,
+            f'gradient of {name}', f'gradient of norm by {name}', f.hidden, width)
     t.make('gradient of norm', f.tokens, f.hidden, f.compute)
     t.free(*(f'gradient of norm by {name}' for name in ('queries', 'keys', 'values')))
 

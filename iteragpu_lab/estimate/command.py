@@ -22,34 +22,49 @@ from .weights import MAX_PARAMETERS, estimate_text, estimate_weights
 from ..gpus import Gpu, read_gpus, resolve
 from ..units import both, exact, gib
 
-# %% ../../nbs/estimate/80_command.ipynb #45b3e418
+# %% ../../nbs/estimate/80_command.ipynb #46a08257
 def _checkpoint_architecture(path: str) -> Architecture:
     checkpoint = read_checkpoint(path)
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    if not (folder / 'config.json').is_file(): raise Refused(f'{path} has no config.json beside it: name one with --config, or size its weights alone with --parameters')
+    if not (folder / 'config.json').is_file(): raise Refused(f'{path} has no config.json beside it: name one with '
+                                                             f'--config, or size its weights alone with --parameters')
     header = tuple((line.name, line.bytes, line.source) for line in checkpoint_lines(checkpoint))
     return replace(read_config_file(folder / 'config.json'), header=header, notes=checkpoint.notes, memo={})
 
 def architecture_of(name: str | None = None, config: str | None = None, checkpoint: str | None = None) -> Architecture:
     "The architecture that a preset, a config.json or a checkpoint names."
-    if checkpoint: 
-        found = _checkpoint_architecture(checkpoint) if not config else replace(read_config_file(config), header=_header(checkpoint), memo={})
-        return found
+    if checkpoint and config: return replace(read_config_file(config), header=_header(checkpoint), memo={})
+    if checkpoint: return _checkpoint_architecture(checkpoint)
     return read_config_file(config) if config else preset(name)
 
 def _header(path: str) -> tuple[tuple[str, int, str], ...]:
     return tuple((line.name, line.bytes, line.source) for line in checkpoint_lines(read_checkpoint(path)))
 
-# %% ../../nbs/estimate/80_command.ipynb #72625b63
-_TEXT = {'task': TASKS, 'dtype': ('bfloat16', 'float16', 'float32'), 'attention': ATTENTIONS, 'logits': ('all', 'last'), 'kv_dtype': tuple(BYTES), 'optimizer': OPTIMIZERS, 'optimizer_mode': MODES,
-         'checkpointing': CHECKPOINTING, 'autocast': ('bfloat16', 'float16'), 'loss': ('unfused', 'fused'), 'lora_dtype': ('float32', 'bfloat16', 'float16'), 'strategy': STRATEGIES}
-_HELP = {'task': 'what is run (default inference)', 'dtype': 'of weights and activations (default bfloat16)', 'attention': 'attention implementation (default sdpa)', 'logits': 'positions whose logits are made (default all)',
-         'kv_dtype': 'of the key-value cache (default: the dtype)', 'optimizer': 'default adamw', 'optimizer_mode': "PyTorch's implementation (default foreach)", 'checkpointing': 'of activations (default none)',
-         'autocast': 'compute dtype over float32 weights', 'loss': 'fused: logits are never whole (default unfused)', 'lora_dtype': 'of the adapters (default float32)', 'strategy': 'over several cards (default replicate)'}
-_WHOLE = {'batch': ('sequences at once, on each card (default 1)', 1, 1 << 20), 'context': ('tokens of a sequence (default 1024)', 1, 1 << 27), 'new_tokens': ('tokens to generate, with --task decode', 0, 1 << 27),
-          'weight_bits': ('of gptq and awq (default 4)', 2, 8), 'lora_rank': ('train adapters of this rank', 0, 1 << 20), 'accumulation': ('micro-batches for each step (default 1)', 1, 1 << 20),
-          'shard_stage': ('1 optimizer state, 2 gradients too, 3 weights too (default 3)', 1, 3), 'cards': ('cards of the strategy (default 1)', 1, 1 << 14), 'micro_batches': ('in flight for split layers', 1, 1 << 14)}
-TRAINING_ONLY = ('optimizer', 'optimizer_mode', 'autocast', 'loss', 'lora_dtype', 'lora_targets', 'accumulation', 'shard_stage', 'micro_batches')
+# %% ../../nbs/estimate/80_command.ipynb #3d4423af
+_TEXT = {'task': TASKS, 'dtype': ('bfloat16', 'float16', 'float32'), 'attention': ATTENTIONS, 'logits': ('all', 'last'),
+         'kv_dtype': tuple(BYTES), 'optimizer': OPTIMIZERS, 'optimizer_mode': MODES,
+         'checkpointing': CHECKPOINTING, 'autocast': ('bfloat16', 'float16'), 'loss': ('unfused', 'fused'),
+         'lora_dtype': ('float32', 'bfloat16', 'float16'), 'strategy': STRATEGIES}
+_HELP = {'task': 'what is run (default inference)', 'dtype': 'of weights and activations (default bfloat16)',
+         'attention': 'attention implementation (default sdpa)',
+         'logits': 'positions whose logits are made (default all)',
+         'kv_dtype': 'of the key-value cache (default: the dtype)',
+         'optimizer': 'adamw (default), adamw-8bit, sgd, sgd-momentum or adafactor',
+         'optimizer_mode': "PyTorch's implementation (default foreach)",
+         'checkpointing': 'of activations (default none)',
+         'autocast': 'compute dtype over float32 weights', 'loss': 'fused: logits are never whole (default unfused)',
+         'lora_dtype': 'of the adapters (default float32)', 'strategy': 'over several cards (default replicate)'}
+_WHOLE = {'batch': ('sequences at once, on each card (default 1)', 1, 1 << 20),
+          'context': ('tokens of a sequence (default 1024)', 1, 1 << 27),
+          'new_tokens': ('tokens to generate, with --task decode', 0, 1 << 27),
+          'weight_bits': ('of gptq and awq (default 4)', 2, 8),
+          'lora_rank': ('train adapters of this rank', 0, 1 << 20),
+          'accumulation': ('micro-batches for each step (default 1)', 1, 1 << 20),
+          'shard_stage': ('1 optimizer state, 2 gradients too, 3 weights too (default 3)', 1, 3),
+          'cards': ('cards of the strategy (default 1)', 1, 1 << 14),
+          'micro_batches': ('in flight for split layers', 1, 1 << 14)}
+TRAINING_ONLY = ('optimizer', 'optimizer_mode', 'autocast', 'loss', 'lora_dtype', 'lora_targets', 'accumulation',
+                 'shard_stage', 'micro_batches')
 INFERENCE_ONLY = ('logits', 'kv_dtype', 'new_tokens')
 
 def _flag(name: str) -> str:
@@ -58,28 +73,40 @@ def _flag(name: str) -> str:
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     "The options that name a model and what is run with it."
     which = parser.add_mutually_exclusive_group()
-    which.add_argument('--parameters', type=whole_argument('parameters', 1, MAX_PARAMETERS), metavar='N', help='number of parameters alone, digits; with --bits')
+    which.add_argument('--parameters', type=whole_argument('parameters', 1, MAX_PARAMETERS), metavar='N',
+                       help='number of parameters alone, digits; with --bits')
     which.add_argument('--preset', metavar='NAME', help='a public model, such as llama-3.1-8b')
     which.add_argument('--config', metavar='FILE', help='a Hugging Face config.json')
     parser.add_argument('--checkpoint', metavar='PATH', help='safetensors or GGUF, whose headers are read')
-    parser.add_argument('--bits', type=whole_argument('bits', 1, 64), metavar='B', help='storage width with --parameters, 1 to 64 bits; rounded up to whole bytes')
-    for name, choices in _TEXT.items(): parser.add_argument(_flag(name), choices=choices, help=_HELP[name])
-    for name, (text, low, high) in _WHOLE.items(): parser.add_argument(_flag(name), type=whole_argument(name.replace('_', ' '), low, high), metavar='N', help=text)
-    parser.add_argument('--weights', metavar='FORMAT', help='format of the linear layers, such as nf4, nf4-dq, gptq, fp8-block, gguf-q4_k')
-    parser.add_argument('--group-size', type=_group, metavar='N', help='of gptq and awq; -1 is one group a column (default 128)')
-    parser.add_argument('--lora-targets', metavar='NAMES', help='linear layers with adapters, separated by commas (default q_proj,k_proj,v_proj,o_proj)')
-    parser.add_argument('--latent-cache', choices=('latent', 'expanded'), help='what latent attention keeps (default latent)')
+    parser.add_argument('--bits', type=whole_argument('bits', 1, 64), metavar='B',
+                        help='storage width with --parameters, 1 to 64 bits; rounded up to whole bytes')
+    for name, choices in _TEXT.items():
+        parser.add_argument(_flag(name), choices=choices, metavar='KIND' if len(','.join(choices)) > 40 else None,
+                            help=_HELP[name])
+    for name, (text, low, high) in _WHOLE.items(): parser.add_argument(_flag(name),
+            type=whole_argument(name.replace('_', ' '), low, high), metavar='N', help=text)
+    parser.add_argument('--weights', metavar='FORMAT',
+                        help='format of the linear layers, such as nf4, nf4-dq, gptq, fp8-block, gguf-q4_k')
+    parser.add_argument('--group-size', type=_group, metavar='N',
+                        help='of gptq and awq; -1 is one group a column (default 128)')
+    parser.add_argument('--lora-targets', metavar='NAMES',
+                        help='linear layers with adapters, separated by commas (default q_proj,k_proj,v_proj,o_proj)')
+    parser.add_argument('--latent-cache', choices=('latent', 'expanded'),
+                        help='what latent attention keeps (default latent)')
     parser.add_argument('--gpu', metavar='NAME', help='a card of the catalogue')
-    parser.add_argument('--reserve-gib', type=gib_argument('reserve'), default=0, metavar='GIB', help='hypothesis for what is left out, GiB (default 0)')
+    parser.add_argument('--reserve-gib', type=gib_argument('reserve'), default=0, metavar='GIB',
+                        help='hypothesis for what is left out, GiB (default 0)')
 
 def _group(text: str) -> int:
     return -1 if text.strip() == '-1' else whole_argument('group size', 1, 1 << 20)(text)
 
-# %% ../../nbs/estimate/80_command.ipynb #ff40c64a
+# %% ../../nbs/estimate/80_command.ipynb #7a0d3b3a
 def _refuse_strangers(given: dict[str, Any], task: str) -> None:
     strangers = INFERENCE_ONLY if task == 'train' else TRAINING_ONLY
     for name in strangers:
-        if given.get(name) is not None: raise Refused(f'{_flag(name)} is for {"inference" if task == "train" else "training"}: leave it out' + ('' if task == 'train' else ', or add --task train'))
+        if given.get(name) is not None: raise Refused(f'{_flag(name)} is for '
+                                                      f'{"inference" if task == "train" else "training"}: leave it out'
+                                                      + ('' if task == 'train' else ', or add --task train'))
 
 def _card(name: str | None) -> Gpu | None:
     return resolve(name, read_gpus()) if name else None
@@ -88,7 +115,8 @@ def _capability(gpu: Gpu | None) -> tuple[int, int] | None:
     found = gpu.figure('compute_capability') if gpu else None
     return tuple(int(o) for o in found.value.split('.')) if found else None if gpu else (9, 0)
 
-_FIELDS = ('task', 'batch', 'new_tokens', 'dtype', 'weights', 'weight_bits', 'group_size', 'kv_dtype', 'attention', 'logits', 'optimizer', 'optimizer_mode', 'checkpointing', 'autocast', 'loss', 'lora_rank', 'lora_dtype',
+_FIELDS = ('task', 'batch', 'new_tokens', 'dtype', 'weights', 'weight_bits', 'group_size', 'kv_dtype', 'attention',
+           'logits', 'optimizer', 'optimizer_mode', 'checkpointing', 'autocast', 'loss', 'lora_rank', 'lora_dtype',
            'accumulation', 'strategy', 'shard_stage', 'cards', 'micro_batches')
 
 def setting_of(given: dict[str, Any]) -> Setting:
@@ -97,25 +125,36 @@ def setting_of(given: dict[str, Any]) -> Setting:
     gpu = _card(given.get('gpu'))
     fields = {name: given[name] for name in _FIELDS if given.get(name) is not None}
     if given.get('context') is not None: fields['context_tokens'] = given['context']
-    if given.get('lora_targets'): fields['lora_targets'] = tuple(given['lora_targets'].split(',')) if isinstance(given['lora_targets'], str) else tuple(given['lora_targets'])
+    if targets := given.get('lora_targets'):
+        fields['lora_targets'] = tuple(targets.split(',') if isinstance(targets, str) else targets)
     if given.get('latent_cache') is not None: fields['latent_cache'] = given['latent_cache'] in (True, 'latent')
     if fields.get('weights') in ('gptq', 'awq') or not (given.get('weight_bits') or given.get('group_size')):
         return Setting(**fields, gpu=gpu.key if gpu else None, capability=_capability(gpu))
-    raise Refused('--weight-bits and --group-size are for gptq and awq: leave them out, or name one of the two with --weights')
+    raise Refused('--weight-bits and --group-size are for gptq and awq: leave them out, or name one of the two with '
+                  '--weights')
 
-# %% ../../nbs/estimate/80_command.ipynb #a7cdcbe6
+# %% ../../nbs/estimate/80_command.ipynb #7a393b30
 def _with_reserve(e: Estimate, reserve_bytes: int) -> Estimate:
     if not reserve_bytes: return e
-    line = Line(name='reserve', bytes=reserve_bytes, basis='hypothesis', source='stated by the user for what is left out; not measured', figure='process')
-    more = lambda p: replace(p, process_bytes=p.process_bytes + reserve_bytes, bound_bytes=p.bound_bytes + reserve_bytes)
-    return replace(e, lines=(*e.lines, line), peak=more(e.peak), cards=tuple(map(more, e.cards)), configuration={**e.configuration, 'reserve_bytes': reserve_bytes})
+    line = Line(name='reserve', bytes=reserve_bytes, basis='hypothesis',
+                source='stated by the user for what is left out; not measured', figure='process')
+    more = lambda p: replace(p, process_bytes=p.process_bytes + reserve_bytes,
+                             bound_bytes=p.bound_bytes + reserve_bytes)
+    return replace(e, lines=(*e.lines, line), peak=more(e.peak), cards=tuple(map(more, e.cards)),
+                   configuration={**e.configuration, 'reserve_bytes': reserve_bytes})
 
 def _named(given: dict[str, Any]) -> None:
-    if not any(given.get(name) for name in ('parameters', 'preset', 'config', 'checkpoint')): raise Refused('no model is named: add --preset, --config, --checkpoint, or --parameters with --bits')
-    if given.get('bits') and not given.get('parameters'): raise Refused('--bits is for --parameters: with a model name its format with --dtype or --weights')
-    if given.get('parameters') and not given.get('bits'): raise Refused('--parameters needs --bits, the storage width of one parameter')
-    if given.get('parameters') and given.get('checkpoint'): raise Refused('--parameters and --checkpoint both name a model: leave one out')
-    if given.get('preset') and given.get('checkpoint'): raise Refused('--preset and --checkpoint both name a model: leave one out')
+    if not any(given.get(name) for name in ('parameters', 'preset', 'config',
+                                            'checkpoint')): raise Refused('no model is named: add --preset, --config, '
+                                                                          '--checkpoint, or --parameters with --bits')
+    if given.get('bits') and not given.get('parameters'): raise Refused('--bits is for --parameters: with a model name '
+                                                                        'its format with --dtype or --weights')
+    if given.get('parameters') and not given.get('bits'): raise Refused('--parameters needs --bits, the storage width '
+                                                                        'of one parameter')
+    if given.get('parameters') and given.get('checkpoint'): raise Refused('--parameters and --checkpoint both name a '
+                                                                          'model: leave one out')
+    if given.get('preset') and given.get('checkpoint'): raise Refused('--preset and --checkpoint both name a model: '
+                                                                      'leave one out')
 
 _ALONE = (*_FIELDS, 'context', 'lora_targets', 'latent_cache', 'explain')
 
@@ -124,18 +163,21 @@ def estimate_configuration(given: dict[str, Any]) -> Estimate:
     _named(given)
     if given.get('parameters'):
         stray = next((name for name in _ALONE if given.get(name)), None)
-        if stray: raise Refused(f'{_flag(stray)} needs a model: --parameters sizes weights alone; add --preset, --config or --checkpoint instead')
-        return estimate_weights(given['parameters'], given['bits'], given.get('reserve_gib') or given.get('reserve_bytes') or 0)
+        if stray: raise Refused(f'{_flag(stray)} needs a model: --parameters sizes weights alone; add --preset, '
+                                f'--config or --checkpoint instead')
+        return estimate_weights(given['parameters'], given['bits'],
+                                given.get('reserve_gib') or given.get('reserve_bytes') or 0)
     a = architecture_of(given.get('preset'), given.get('config'), given.get('checkpoint'))
     e = estimate(a, setting_of(given))
     named = {name: given[name] for name in ('preset', 'config', 'checkpoint') if given.get(name)}
-    return _with_reserve(replace(e, configuration={**named, **e.configuration}), given.get('reserve_gib') or given.get('reserve_bytes') or 0)
+    return _with_reserve(replace(e, configuration={**named, **e.configuration}),
+                         given.get('reserve_gib') or given.get('reserve_bytes') or 0)
 
 def estimate_arguments(args: argparse.Namespace) -> Estimate:
     "The estimate for parsed options."
     return estimate_configuration(vars(args))
 
-# %% ../../nbs/estimate/80_command.ipynb #5efbadb1
+# %% ../../nbs/estimate/80_command.ipynb #fc7e404a
 def explain_text(e: Estimate) -> str:
     "Every line with formula and source, by moment."
     out = []
@@ -143,14 +185,16 @@ def explain_text(e: Estimate) -> str:
         out.append(strong(f'At moment {moment!r}' if moment else 'At every moment'))
         for line in e.lines:
             if line.moment != moment: continue
-            out.append(f'{line.name}: {exact(line.bytes)} ({line.figure}, {line.basis})' + (f', card {line.card}' if line.card is not None else ''))
+            out.append(f'{line.name}: {exact(line.bytes)} ({line.figure}, {line.basis})'
+                       + (f', card {line.card}' if line.card is not None else ''))
             if line.formula: out.append('    = ' + line.formula)
             out.append('    ' + line.source)
     return '\n'.join(out)
 
 def cards_text(e: Estimate) -> str:
     "The peak of each card."
-    rows = [('card', 'moment', 'allocated', 'reserved', 'process')] + [(str(p.card), p.moment, *(gib(n, 2) for n in (p.allocated_bytes, p.reserved_bytes, p.process_bytes))) for p in e.cards]
+    rows = [('card', 'moment', 'allocated', 'reserved', 'process')] + [(str(p.card), p.moment,
+        *(gib(n, 2) for n in (p.allocated_bytes, p.reserved_bytes, p.process_bytes))) for p in e.cards]
     return columns(rows, 'llrrr')
 
 def fit_text(e: Estimate, gpu: Gpu) -> str:
@@ -167,22 +211,28 @@ def whole_text(e: Estimate, args: argparse.Namespace) -> str:
     if args.gpu: parts += ['', fit_text(e, _card(args.gpu))]
     return '\n'.join(parts)
 
-# %% ../../nbs/estimate/80_command.ipynb #47f6dfc9
+# %% ../../nbs/estimate/80_command.ipynb #25b29763
 def _inverse(args: argparse.Namespace) -> Estimate:
-    field, option, typed = ('context_tokens', '--max-context', args.context) if args.max_context else ('batch', '--max-batch', args.batch)
+    field, option, typed = ('context_tokens', '--max-context', args.context) if args.max_context else ('batch',
+        '--max-batch', args.batch)
     if not args.gpu: raise Refused(f'{option} needs --gpu, the card that it should stay within')
     if args.parameters: raise Refused(f'{option} needs a model: add --preset, --config or --checkpoint')
-    if typed is not None: raise Refused(f'{option} asks for what {"--context" if args.max_context else "--batch"} states: leave one of them out')
+    if typed is not None: raise Refused(f'{option} asks for what {"--context" if args.max_context else "--batch"} '
+                                        f'states: leave one of them out')
     _named(vars(args))
     a, s = architecture_of(args.preset, args.config, args.checkpoint), setting_of(vars(args))
     budget = _card(args.gpu).usable().bytes - args.reserve_gib
     n = largest(a, s, field, budget)
-    if not n: raise Refused(f'not even 1 {"token" if args.max_context else "sequence"} stays within {args.gpu}: the estimated peak is {gib(peak_bytes(a, replace(s, **{field: 1})) + args.reserve_gib, 2)} of {gib(budget + args.reserve_gib, 2)}')
+    if not n: raise Refused(f'not even 1 {"token" if args.max_context else "sequence"} stays within {args.gpu}: the '
+                            f'estimated peak is {gib(peak_bytes(a, replace(s, **{field: 1})) + args.reserve_gib, 2)} '
+                            f'of {gib(budget + args.reserve_gib, 2)}')
     if args.max_context and a.max_context and n > a.max_context: n = a.max_context
     found = estimate(a, replace(s, **{field: n}))
     what = 'context' if args.max_context else 'batch'
     limit = ', the limit of the model' if args.max_context and n == a.max_context else ''
-    return _with_reserve(replace(found, notes=(f'largest {what} whose estimated peak stays within {args.gpu}: {n:,}{limit}', *found.notes)), args.reserve_gib)
+    return _with_reserve(replace(found,
+                                 notes=(f'largest {what} whose estimated peak stays within {args.gpu}: {n:,}{limit}',
+                                        *found.notes)), args.reserve_gib)
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
@@ -198,4 +248,5 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 ESTIMATE = Verb('estimate', 'What a model needs on a card, without a GPU.',
-                'iteragpu estimate --preset llama-3.1-8b --task decode --batch 16 --context 2048 --new-tokens 32 --dtype bfloat16', _add_arguments, _run)
+                'iteragpu estimate --preset llama-3.1-8b --task decode --batch 16 --context 2048 --new-tokens 32 '
+                '--dtype bfloat16', _add_arguments, _run)

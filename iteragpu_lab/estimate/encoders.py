@@ -5,52 +5,65 @@
 # %% auto #0
 __all__ = ['encoder_layer', 'bert', 't5', 'vit', 'whisper', 'clip_tower', 'siglip_tower', 'llava_projector', 'gemma3_projector']
 
-# %% ../../nbs/estimate/09_encoders.ipynb #0e86aa64
-from typing import Any
+# %% ../../nbs/estimate/09_encoders.ipynb #2566371c
+from dataclasses import replace
 from .families import Fields, linear, norm, with_dropout
 from .layers import Architecture, Attention, Layer, Mlp, Style, Weight
 
-# %% ../../nbs/estimate/09_encoders.ipynb #4cbe2660
-def encoder_layer(hidden: int, heads: int, size: int, mlp: Mlp, biases: tuple[bool, bool, bool, bool], norm_bias: bool = True,
+# %% ../../nbs/estimate/09_encoders.ipynb #c5e0ef79
+def encoder_layer(hidden: int, heads: int, size: int, mlp: Mlp, biases: tuple[bool, bool, bool, bool],
+                  norm_bias: bool = True,
                   part: str = 'encoder', cross: bool = False, causal: bool = False) -> Layer:
     "A layer from its sizes; `biases` are those of queries, keys, values and output."
     a = Attention(heads, heads, size, size, bias=biases[0], rotary=False, causal=causal)
     width, names = heads * size, ('q_proj', 'k_proj', 'v_proj')
-    one = sum((linear(n, width, hidden, b) for n, b in zip(names, biases)), ()) + linear('o_proj', hidden, width, biases[3])
-    up = sum((linear(n, mlp.width, hidden, mlp.bias) for n in (('gate_proj', 'up_proj') if mlp.gated else ('fc1',))), ())
+    one = sum((linear(n, width, hidden, b) for n, b in zip(names, biases)), ()) + linear('o_proj', hidden, width,
+        biases[3])
+    up = sum((linear(n, mlp.width, hidden, mlp.bias) for n in (('gate_proj', 'up_proj') if mlp.gated else ('fc1',))),
+             ())
     attentions = 2 if cross else 1
-    weights = one * attentions + up + linear('fc2', hidden, mlp.width, mlp.bias) + norm(hidden, attentions + 1, norm_bias)
-    return Layer(a, mlp, weights, cross=a if cross else None, part=part, norms=attentions + 1)
+    weights = one * attentions + up + linear('fc2', hidden, mlp.width, mlp.bias) + norm(hidden, attentions + 1,
+        norm_bias)
+    return Layer(a, mlp, weights, cross=replace(a, causal=False) if cross else None, part=part, norms=attentions + 1,
+                 hidden=hidden)
 
-# %% ../../nbs/estimate/09_encoders.ipynb #b50915b1
+# %% ../../nbs/estimate/09_encoders.ipynb #0a7809aa
 def bert(c: Fields) -> Architecture:
     "BERT with the head that the config names."
     h, v, n = c.need('hidden_size'), c.need('vocab_size'), c.get('max_position_embeddings', 512)
     heads = c.need('num_attention_heads')
-    layer = encoder_layer(h, heads, h // heads, Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'), bias=True), (True,) * 4)
-    named = (c.get('architectures') or ['BertForMaskedLM'])[0]
+    layer = encoder_layer(h, heads, h // heads, Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'),
+                                                    bias=True), (True,) * 4)
+    named = str((c.get('architectures') or ['BertForMaskedLM'])[0])
     masked = 'MaskedLM' in named or 'PreTraining' in named
-    final = linear('transform', h, h, True) + norm(h, bias=True) + (Weight('decoder.bias', (v,), 'bias'),) if masked else linear('pooler', h, h, True)
+    final = linear('transform', h, h, True) + norm(h, bias=True) + (Weight('decoder.bias', (v,), 'bias'),
+                                                                    ) if masked else linear('pooler', h, h, True)
     tables = (Weight('word_embeddings', (v, h), 'embedding'), Weight('position_embeddings', (n, h), 'embedding'),
               Weight('token_type_embeddings', (c.get('type_vocab_size', 2), h), 'embedding'), *norm(h, bias=True))
-    return Architecture(c.where, 'bert', h, v, (layer,) * c.need('num_hidden_layers'), tables, final, (), max_context=n, head_transform=h if masked else 0,
-                        style=with_dropout(c, Style('layer', 0.1, 0.1, 0.1, post_norm=True, loss_shift=False, float32_logits=False)), buffer_bytes=2 * 8 * n,
+    return Architecture(c.where, 'bert', h, v, (layer,) * c.need('num_hidden_layers'), tables, final, (), max_context=n,
+                        head_transform=h if masked else 0,
+                        style=with_dropout(c, Style('layer', 0.1, 0.1, 0.1, post_norm=True, loss_shift=False,
+                                                    float32_logits=False)), buffer_bytes=2 * 8 * n,
                         notes=(f'sized as {named}',))
 
-# %% ../../nbs/estimate/09_encoders.ipynb #4cdf42b3
+# %% ../../nbs/estimate/09_encoders.ipynb #d899c4ff
 def t5(c: Fields) -> Architecture:
     "T5: an encoder and a decoder that share one embedding."
     h, v, heads, size = c.need('hidden_size'), c.need('vocab_size'), c.need('num_attention_heads'), c.need('head_dim')
     says = c.get('feed_forward_proj', 'relu')
-    mlp = Mlp(c.need('intermediate_size'), says.startswith('gated'), 'gelu_new' if says == 'gated-gelu' else says.removeprefix('gated-'))
+    mlp = Mlp(c.need('intermediate_size'), says.startswith('gated'),
+              'gelu_new' if says == 'gated-gelu' else says.removeprefix('gated-'))
     layers, decoders = c.need('num_hidden_layers'), c.get('num_decoder_layers') or c.need('num_hidden_layers')
-    encoder, decoder = (encoder_layer(h, heads, size, mlp, (False,) * 4, False, part, part == 'decoder', part == 'decoder') for part in ('encoder', 'decoder'))
+    encoder, decoder = (encoder_layer(h, heads, size, mlp, (False,) * 4, False, part, part == 'decoder',
+                                      part == 'decoder') for part in ('encoder', 'decoder'))
     bias = Weight('relative_attention_bias', (c.get('relative_attention_num_buckets', 32), heads), 'embedding', 2)
     tied = c.flag('tie_word_embeddings', True)
-    return Architecture(c.where, 't5', h, v, (encoder,) * layers + (decoder,) * decoders, (Weight('shared', (v, h), 'embedding'), bias), norm(h, 2),
-                        () if tied else linear('lm_head', v, h, kind='head'), style=with_dropout(c, Style('rms', 0.1, 0.1, 0.1, loss_shift=False, float32_logits=False)))
+    return Architecture(c.where, 't5', h, v, (encoder,) * layers + (decoder,) * decoders,
+                        (Weight('shared', (v, h), 'embedding'), bias), norm(h, 2),
+                        () if tied else linear('lm_head', v, h, kind='head'),
+                        style=with_dropout(c, Style('rms', 0.1, 0.1, 0.1, loss_shift=False, float32_logits=False)))
 
-# %% ../../nbs/estimate/09_encoders.ipynb #0ab9b663
+# %% ../../nbs/estimate/09_encoders.ipynb #1cbec7f4
 def vit(c: Fields) -> Architecture:
     "A vision transformer with its classifier, or with the pooler of the bare model."
     h, heads, size, patch = c.need('hidden_size'), c.need('num_attention_heads'), c.need('image_size'), c.need('patch_size')
@@ -58,25 +71,36 @@ def vit(c: Fields) -> Architecture:
     mlp = Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'), bias=True)
     layer = encoder_layer(h, heads, h // heads, mlp, (bias, bias, bias, True), part='vision')
     labels = c.get('num_labels') or len(c.get('id2label') or {}) or 2
-    head = linear('pooler', h, h, True) if (c.get('architectures') or ['ViTForImageClassification'])[0] == 'ViTModel' else linear('classifier', labels, h, True)
-    inputs = (Weight('patch_embeddings', (h, c.get('num_channels', 3), patch, patch), 'other'), Weight('patch_embeddings.bias', (h,), 'bias'),
+    head = linear('pooler', h, h, True) if (c.get('architectures')
+                                            or ['ViTForImageClassification'])[0] == 'ViTModel' else linear('classifier',
+                                                labels, h, True)
+    inputs = (Weight('patch_embeddings', (h, c.get('num_channels', 3), patch, patch), 'other'),
+              Weight('patch_embeddings.bias', (h,), 'bias'),
               Weight('cls_token', (1, 1, h), 'embedding'), Weight('position_embeddings', (1, tokens, h), 'embedding'))
-    return Architecture(c.where, 'vit', h, labels, (layer,) * c.need('num_hidden_layers'), inputs, norm(h, bias=True) + head, (), style=Style('layer', loss_shift=False), max_context=tokens)
+    return Architecture(c.where, 'vit', h, labels, (layer,) * c.need('num_hidden_layers'), inputs,
+                        norm(h, bias=True) + head, (), style=Style('layer', loss_shift=False), max_context=tokens,
+                        vision_tokens=tokens)
 
 def whisper(c: Fields) -> Architecture:
     "Whisper: two convolutions, an encoder and a decoder; keys have no bias."
     h, v, biases = c.need('hidden_size'), c.need('vocab_size'), (True, False, True, True)
     sides = {}
     for side in ('encoder', 'decoder'):
-        heads, mlp = c.need(f'{side}_attention_heads'), Mlp(c.need(f'{side}_ffn_dim'), False, c.get('hidden_act', 'gelu'), bias=True)
-        sides[side] = (encoder_layer(h, heads, h // heads, mlp, biases, part=side, cross=side == 'decoder', causal=side == 'decoder'),) * c.need(f'{side}_layers')
-    inputs = (Weight('conv1', (h, c.get('num_mel_bins', 80), 3), 'other'), Weight('conv2', (h, h, 3), 'other'), Weight('conv.bias', (h,), 'bias', 2),
-              Weight('encoder.embed_positions', (c.get('max_source_positions', 1500), h), 'embedding'), Weight('embed_tokens', (v, h), 'embedding'),
+        heads, mlp = c.need(f'{side}_attention_heads'), Mlp(c.need(f'{side}_ffn_dim'), False,
+                                                            c.get('hidden_act', 'gelu'), bias=True)
+        sides[side] = (encoder_layer(h, heads, h // heads, mlp, biases, part=side, cross=side == 'decoder',
+                                     causal=side == 'decoder'),) * c.need(f'{side}_layers')
+    inputs = (Weight('conv1', (h, c.get('num_mel_bins', 80), 3), 'other'), Weight('conv2', (h, h, 3), 'other'),
+              Weight('conv.bias', (h,), 'bias', 2),
+              Weight('encoder.embed_positions', (c.get('max_source_positions', 1500), h), 'embedding'),
+              Weight('embed_tokens', (v, h), 'embedding'),
               Weight('decoder.embed_positions', (c.get('max_target_positions', 448), h), 'embedding'))
-    return Architecture(c.where, 'whisper', h, v, sides['encoder'] + sides['decoder'], inputs, norm(h, 2, True), (), style=Style('layer', loss_shift=False, float32_logits=False),
-                        max_context=c.get('max_target_positions', 448))
+    return Architecture(c.where, 'whisper', h, v, sides['encoder'] + sides['decoder'], inputs, norm(h, 2, True), (),
+                        style=Style('layer', loss_shift=False, float32_logits=False),
+                        max_context=c.get('max_target_positions', 448),
+                        source_tokens=c.get('max_source_positions', 1500))
 
-# %% ../../nbs/estimate/09_encoders.ipynb #b7992905
+# %% ../../nbs/estimate/09_encoders.ipynb #17c3d94e
 def _tower_layers(c: Fields) -> tuple[Layer, ...]:
     h, heads = c.need('hidden_size'), c.need('num_attention_heads')
     mlp = Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'), bias=True)
@@ -86,21 +110,26 @@ def clip_tower(c: Fields) -> tuple[tuple[Weight, ...], tuple[Layer, ...], int]:
     "Weights outside the layers, the layers, and the buffer of position numbers."
     h, patch, channels = c.need('hidden_size'), c.need('patch_size'), c.get('num_channels', 3)
     tokens = (c.need('image_size') // patch) ** 2 + 1
-    outside = (Weight('class_embedding', (h,), 'embedding'), Weight('patch_embedding', (h, channels, patch, patch), 'other'), Weight('position_embedding', (tokens, h), 'embedding'))
+    outside = (Weight('class_embedding', (h,), 'embedding'),
+               Weight('patch_embedding', (h, channels, patch, patch), 'other'),
+               Weight('position_embedding', (tokens, h), 'embedding'))
     return outside + norm(h, 2, True), _tower_layers(c), 8 * tokens
 
 def siglip_tower(c: Fields, head: bool = False) -> tuple[tuple[Weight, ...], tuple[Layer, ...], int]:
     "The same for SigLIP, with its pooling head where it is kept."
     h, patch, f = c.need('hidden_size'), c.need('patch_size'), c.need('intermediate_size')
     tokens = (c.need('image_size') // patch) ** 2
-    outside = (Weight('patch_embedding', (h, c.get('num_channels', 3), patch, patch), 'other'), Weight('patch_embedding.bias', (h,), 'bias'), Weight('position_embedding', (tokens, h), 'embedding'))
-    if head: outside += (Weight('head.probe', (1, 1, h), 'other'), *linear('head.in_proj', 3 * h, h, True), *linear('head.out_proj', h, h, True), *norm(h, bias=True),
+    outside = (Weight('patch_embedding', (h, c.get('num_channels', 3), patch, patch), 'other'),
+               Weight('patch_embedding.bias', (h,), 'bias'), Weight('position_embedding', (tokens, h), 'embedding'))
+    if head: outside += (Weight('head.probe', (1, 1, h), 'other'), *linear('head.in_proj', 3 * h, h, True),
+                         *linear('head.out_proj', h, h, True), *norm(h, bias=True),
                          *linear('head.fc1', f, h, True), *linear('head.fc2', h, f, True))
     return outside + norm(h, bias=True), _tower_layers(c), 8 * tokens
 
 def llava_projector(vision: int, text: int) -> tuple[Weight, ...]:
     "Two linear layers from the tower's width to the model's."
-    return linear('multi_modal_projector.linear_1', text, vision, True) + linear('multi_modal_projector.linear_2', text, text, True)
+    return linear('multi_modal_projector.linear_1', text, vision, True) + linear('multi_modal_projector.linear_2', text,
+            text, True)
 
 def gemma3_projector(vision: int, text: int) -> tuple[Weight, ...]:
     "One matrix and one norm."

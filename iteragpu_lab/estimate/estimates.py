@@ -5,18 +5,18 @@
 # %% auto #0
 __all__ = ['MOST', 'step_work', 'model_summary', 'notes_of', 'configuration_of', 'estimate', 'peak_bytes', 'largest']
 
-# %% ../../nbs/estimate/45_estimates.ipynb #69cea74d
+# %% ../../nbs/estimate/45_estimates.ipynb #34b5bac1
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from ..documents import Estimate, Line, Peak, Refused, new
 from .inference import LEFT_OUT
 from .layers import Architecture, State
-from .moments import BOUND_NOTE, Part, condensed, peak_of
+from .moments import BOUND_NOTE, Part, condensed, peak_of, settled
 from .settings import Setting
 from .strategies import card_parts
 
-# %% ../../nbs/estimate/45_estimates.ipynb #72e6e000
+# %% ../../nbs/estimate/45_estimates.ipynb #40c341f1
 def _lines(cards: list[list[Part]], peaks: tuple[Peak, ...]) -> tuple[Line, ...]:
     alike = all(parts is cards[0] for parts in cards)
     if alike: return tuple(p.line() for p in condensed(cards[0], peaks[0].moment))
@@ -24,29 +24,48 @@ def _lines(cards: list[list[Part]], peaks: tuple[Peak, ...]) -> tuple[Line, ...]
 
 def _peaks(cards: list[list[Part]]) -> tuple[Peak, ...]:
     first = peak_of(cards[0], 0 if len(cards) > 1 else None)
-    return tuple(first if parts is cards[0] and i == 0 else replace(first, card=i) if parts is cards[0] else peak_of(parts, i) for i, parts in enumerate(cards))
+    return tuple(first if parts is cards[0] and i == 0 else replace(first, card=i) if parts is cards[0]
+                 else peak_of(parts, i) for i, parts in enumerate(cards))
+
+def _passes(s: Setting) -> int:
+    # Forward, gradients of inputs, and gradients of weights where these are trained.
+    return 1 if not s.training else 2 if s.lora_rank else 3
 
 def step_work(architecture: Architecture, s: Setting) -> dict[str, Any]:
-    "Operations and least bytes moved of one step: 2 for each active weight and token, three times that in training."
+    "Least operations and least bytes moved of one step: each active weight once for each token and pass."
     tokens = s.batch * (s.context_tokens if s.task != 'decode' else 1)
-    active = architecture.active_parameters - (0 if architecture.tied_elements else architecture.table_elements)
-    return dict(step_flops=2 * active * tokens * (3 if s.training else 1), step_bytes=active * s.width * (3 if s.training else 1), compute_dtype=s.autocast or s.dtype)
+    rows = s.batch if s.logits == 'last' or s.task == 'decode' else tokens
+    head = architecture.vocabulary * architecture.hidden if architecture.head or architecture.tied_elements else 0
+    body = architecture.active_parameters - head - (0 if architecture.tied_elements else architecture.table_elements)
+    values = settled(architecture, s)[0] if architecture.parameters else 0
+    moved = values * max(0, body + head) // max(1, architecture.parameters)
+    return dict(step_flops=2 * (max(0, body) * tokens + head * rows) * _passes(s), step_bytes=moved * _passes(s),
+                compute_dtype=s.autocast or s.dtype)
 
 def model_summary(architecture: Architecture, s: Setting) -> dict[str, Any]:
     "What was sized."
-    return dict(name=architecture.name, family=architecture.family, parameters=architecture.parameters, active_parameters=architecture.active_parameters, layers=len(architecture.layers),
-                hidden=architecture.hidden, vocabulary=architecture.vocabulary, source=architecture.source or architecture.name, **step_work(architecture, s))
+    return dict(name=architecture.name, family=architecture.family, parameters=architecture.parameters,
+                active_parameters=architecture.active_parameters, layers=len(architecture.layers),
+                hidden=architecture.hidden, vocabulary=architecture.vocabulary,
+                source=architecture.source or architecture.name, **step_work(architecture, s))
 
-# %% ../../nbs/estimate/45_estimates.ipynb #7c8649ec
+# %% ../../nbs/estimate/45_estimates.ipynb #f5cf2241
+_LATENT = {True: 'latent attention keeps its latent vector, as inference engines do',
+           False: 'latent attention keeps expanded keys and values, as older releases of transformers do'}
+_RECURRENT = "recurrent layers: projections and the widest tensors of the scan are counted, not the kernels' own buffers"
+_SELECTIVE = 'selective checkpointing recomputes the inside of attention: repeated keys and values, scores, probabilities'
+
+def _too_long(architecture: Architecture, s: Setting) -> list[str]:
+    total, limit = s.context_tokens + s.new_tokens, architecture.max_context
+    return [f'warning: {total:,} tokens are beyond the {limit:,} that the model was made for'] if limit and total > limit else []
+
 def notes_of(architecture: Architecture, s: Setting) -> tuple[str, ...]:
     "Rules and assumptions of this estimate."
-    total = s.context_tokens + s.new_tokens
-    found = list(architecture.notes) + [BOUND_NOTE]
-    if architecture.max_context and total > architecture.max_context: found.append(f'warning: {total:,} tokens are beyond the {architecture.max_context:,} that the model was made for')
-    latent = any(getattr(x.mixer, 'latent', 0) for x, _ in architecture.groups)
-    if latent and not s.training: found.append('latent attention keeps ' + ('its latent vector, as inference engines do' if s.latent_cache else 'expanded keys and values, as transformers does'))
-    if any(isinstance(x.mixer, State) for x, _ in architecture.groups): found.append('recurrent layers: projections and the widest tensors of the scan are counted, the kernels\' own buffers are not')
-    if s.checkpointing == 'selective': found.append('selective checkpointing recomputes the inside of attention: repeated keys and values, scores and probabilities')
+    mixers = [layer.mixer for layer, _ in architecture.groups]
+    found = [*architecture.notes, BOUND_NOTE, *_too_long(architecture, s)]
+    if not s.training and any(getattr(o, 'latent', 0) for o in mixers): found.append(_LATENT[s.latent_cache])
+    if any(isinstance(o, State) for o in mixers): found.append(_RECURRENT)
+    if s.checkpointing == 'selective': found.append(_SELECTIVE)
     return tuple(found)
 
 def configuration_of(s: Setting) -> dict[str, Any]:
@@ -60,7 +79,8 @@ def estimate(architecture: Architecture, s: Setting, at: str | None = None) -> E
     peaks = _peaks(cards)
     fullest = max(peaks, key=lambda p: (p.process_bytes, p.allocated_bytes))
     reasons = {} if s.gpu else {'gpu': 'not made for one card'}
-    return new(Estimate, at=at, configuration=configuration_of(s), model=model_summary(architecture, s), lines=_lines(cards, peaks), peak=fullest, cards=peaks, gpu=s.gpu,
+    return new(Estimate, at=at, configuration=configuration_of(s), model=model_summary(architecture, s),
+               lines=_lines(cards, peaks), peak=fullest, cards=peaks, gpu=s.gpu,
                left_out=LEFT_OUT, notes=notes_of(architecture, s), reasons=reasons)
 
 # %% ../../nbs/estimate/45_estimates.ipynb #a73dadaa

@@ -16,38 +16,63 @@ from typing import Any
 from ..documents import Refused
 from .layers import Architecture, Attention, Layer, Mlp, State, Style, Weight
 
-# %% ../../nbs/estimate/08_families.ipynb #28019009
+# %% ../../nbs/estimate/08_families.ipynb #73cb3a79
 ALIASES = {
-    'hidden_size': ('n_embd', 'd_model', 'dim', 'model_dim'), 'num_hidden_layers': ('n_layer', 'num_layers', 'n_layers', 'encoder_layers'),
-    'num_attention_heads': ('n_head', 'num_heads', 'n_heads', 'encoder_attention_heads'), 'num_key_value_heads': ('num_kv_heads', 'n_head_kv', 'n_kv_heads'),
-    'head_dim': ('d_kv', 'attention_head_dim'), 'intermediate_size': ('ffn_hidden_size', 'ffn_dim', 'n_inner', 'd_ff', 'encoder_ffn_dim'),
-    'vocab_size': ('n_vocab', 'padded_vocab_size'), 'max_position_embeddings': ('n_positions', 'n_ctx', 'max_sequence_length', 'seq_length'),
-    'num_experts': ('num_local_experts', 'n_routed_experts'), 'num_experts_per_tok': ('moe_top_k', 'num_selected_experts'),
-    'hidden_act': ('hidden_activation', 'activation_function', 'activation', 'dense_act_fn'), 'sliding_window': ('window_size',)}
+    'hidden_size': ('n_embd', 'd_model', 'dim', 'model_dim'),
+    'num_hidden_layers': ('n_layer', 'num_layers', 'n_layers', 'encoder_layers'),
+    'num_attention_heads': ('n_head', 'num_heads', 'n_heads', 'encoder_attention_heads'),
+    'num_key_value_heads': ('num_kv_heads', 'n_head_kv', 'n_kv_heads'),
+    'head_dim': ('d_kv', 'attention_head_dim'), 'intermediate_size': ('ffn_hidden_size', 'ffn_dim', 'n_inner', 'd_ff',
+                                                                      'encoder_ffn_dim'),
+    'vocab_size': ('n_vocab', 'padded_vocab_size'), 'max_position_embeddings': ('n_positions', 'n_ctx',
+        'max_sequence_length', 'seq_length'),
+    'num_experts': ('num_local_experts', 'n_routed_experts'),
+    'num_experts_per_tok': ('moe_top_k', 'num_selected_experts'),
+    'hidden_act': ('hidden_activation', 'activation_function', 'activation', 'dense_act_fn'),
+    'sliding_window': ('window_size',)}
+
+_KINDS = {'layer_types': list, 'moe_layers': list, 'mlp_only_layers': list, 'architectures': list, 'id2label': dict,
+          'per_layer_config': dict, 'hidden_act': str, 'feed_forward_proj': str, 'model_type': str}
+_WORDS = {list: 'a list', dict: 'an object', str: 'a text'}
 
 class Fields:
     "The fields of one config, by a common name."
     def __init__(self, config: dict[str, Any], where: str): self.config, self.where = config, where
 
-    def get(self, name: str, default: Any = None) -> Any:
-        "A field's value, or the default where it is absent or null."
+    def _stated(self, name: str) -> tuple[str, Any]:
         for spelling in (name, *ALIASES.get(name, ())):
-            if self.config.get(spelling) is not None: return self.config[spelling]
-        return default
+            if self.config.get(spelling) is not None: return spelling, self.config[spelling]
+        return name, None
+
+    def _refuse(self, name: str, value: Any, accepted: str) -> None:
+        raise Refused(f'{self.where} has {name!r} = {str(value)[:40]!r}: {accepted} is accepted')
+
+    def get(self, name: str, default: Any = None) -> Any:
+        "A field's value, or the default where it is absent or null; sizes are whole numbers."
+        spelling, value = self._stated(name)
+        if value is None: return default
+        kind = _KINDS.get(name)
+        if kind and not isinstance(value, kind): self._refuse(spelling, value, _WORDS[kind])
+        if kind is list and not all(isinstance(o, (str, int)) for o in value): self._refuse(spelling, value,
+                'a list of names or numbers')
+        if kind is None and not (type(value) is int and 0 <= value <= 10**9) and not isinstance(value,
+                bool): self._refuse(spelling, value, 'a whole number from 0 to 10^9')
+        return value
 
     def need(self, name: str, low: int = 1) -> int:
         "A whole number that the config must hold."
-        value = self.get(name)
+        spelling, value = self._stated(name)
         if value is None: raise Refused(f'{self.where} has no field {name!r}: it is needed to size the model')
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= 10**9:
-            raise Refused(f'{self.where} has {name!r} = {value!r}: a whole number from {low} to 10^9 is accepted')
+        if type(value) is not int or not low <= value <= 10**9: self._refuse(spelling, value,
+                f'a whole number from {low} to 10^9')
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
         "A yes or no."
-        return bool(self.get(name, default))
+        value = self._stated(name)[1]
+        return default if value is None else bool(value)
 
-# %% ../../nbs/estimate/08_families.ipynb #9bf9b35b
+# %% ../../nbs/estimate/08_families.ipynb #c73f1ad9
 @dataclass(frozen=True)
 class Family:
     "What a family does differently from Llama."
@@ -71,17 +96,20 @@ class Family:
     sinks: bool = False
     rotary: bool = True
     partial: bool = False
+    multi_query: bool = False  # one key-value head unless the config says otherwise
 
-# %% ../../nbs/estimate/08_families.ipynb #d10c3634
+# %% ../../nbs/estimate/08_families.ipynb #0cf1222d
 _DROPOUTS = {'dropout': ('resid_pdrop', 'hidden_dropout', 'hidden_dropout_prob', 'dropout', 'dropout_rate'),
-             'attention_dropout': ('attn_pdrop', 'attention_dropout', 'attention_probs_dropout_prob', 'dropout_rate'), 'embedding_dropout': ('embd_pdrop', 'embed_pdrop', 'hidden_dropout_prob', 'dropout_rate')}
+             'attention_dropout': ('attn_pdrop', 'attention_dropout', 'attention_probs_dropout_prob', 'dropout_rate'),
+             'embedding_dropout': ('embd_pdrop', 'embed_pdrop', 'hidden_dropout_prob', 'dropout_rate')}
 
 def with_dropout(c: Fields, style: Style) -> Style:
     "The style with the probabilities that the config states."
-    stated = {name: next((c.config[s] for s in spellings if isinstance(c.config.get(s), (int, float))), getattr(style, name)) for name, spellings in _DROPOUTS.items()}
+    stated = {name: next((c.config[s] for s in spellings if isinstance(c.config.get(s), (int, float))
+                          and 0 <= c.config[s] < 1), getattr(style, name)) for name, spellings in _DROPOUTS.items()}
     return replace(style, **stated)
 
-# %% ../../nbs/estimate/08_families.ipynb #4cef1b95
+# %% ../../nbs/estimate/08_families.ipynb #97ff8433
 def linear(name: str, rows: int, columns: int, bias: bool = False, kind: str = 'linear') -> tuple[Weight, ...]:
     "A matrix and, if it has one, its bias."
     matrix = Weight(name, (rows, columns), kind)
@@ -89,7 +117,8 @@ def linear(name: str, rows: int, columns: int, bias: bool = False, kind: str = '
 
 def norm(width: int, count: int = 1, bias: bool = False) -> tuple[Weight, ...]:
     "Normalization weights, with biases for a LayerNorm."
-    return (Weight('norm', (width,), 'norm', count),) + ((Weight('norm.bias', (width,), 'norm', count),) if bias else ())
+    return (Weight('norm', (width,), 'norm', count),) + ((Weight('norm.bias', (width,), 'norm', count),) if bias
+                                                         else ())
 
 def _says(c: Fields, answer: bool | str, default: bool = False) -> bool:
     return c.flag(answer, default) if isinstance(answer, str) else answer
@@ -99,26 +128,31 @@ def head_size(c: Fields) -> int:
     stated = c.get('head_dim')
     return stated if stated else c.need('hidden_size') // c.need('num_attention_heads')
 
-# %% ../../nbs/estimate/08_families.ipynb #c0f230f5
-_TYPES = {'full_attention': '', 'sliding_attention': 'window', 'chunked_attention': 'chunk', 'linear_attention': 'delta', 'attention': ''}
+# %% ../../nbs/estimate/08_families.ipynb #02e02aab
+_TYPES = {'full_attention': '', 'sliding_attention': 'window', 'chunked_attention': 'chunk',
+          'linear_attention': 'delta', 'attention': ''}
 
 def layer_type(c: Fields, family: Family, i: int) -> str:
     "'' for full attention, 'window', 'chunk' or 'delta'."
     types = c.get('layer_types')
+    if types and i < len(types) and types[i] not in _TYPES: c._refuse('layer_types', types[i], ', '.join(_TYPES))
     if family.window == 'all': return 'window' if c.get('sliding_window') else ''
     if family.window == 'upper' and not c.flag('use_sliding_window'): return ''
-    if types and i < len(types): return _TYPES.get(types[i], '')
+    if types and i < len(types): return _TYPES[types[i]]
     if family.window == 'alternate': return '' if i % 2 else 'window'
-    if family.window == 'types': return 'window' if (i + 1) % c.get('sliding_window_pattern', c.get('_sliding_window_pattern', 6)) else ''
+    if family.window == 'types': return 'window' if (i + 1) % (c.get('sliding_window_pattern')
+                                                               or c.get('_sliding_window_pattern') or 6) else ''
     return 'window' if family.window == 'upper' and i >= c.get('max_window_layers', 0) else ''
 
 def attention(c: Fields, family: Family, i: int) -> Attention:
     "Sizes of the common attention."
     size, heads, kind = head_size(c), c.need('num_attention_heads'), layer_type(c, family, i)
-    kv_heads = c.get('num_key_value_heads') or heads
-    if heads % kv_heads: raise Refused(f'{c.where} has {heads} heads and {kv_heads} key-value heads: the first must be a multiple of the second')
+    kv_heads = c.get('num_key_value_heads') or (1 if family.multi_query and c.flag('multi_query', True) else heads)
+    if heads % kv_heads: raise Refused(f'{c.where} has {heads} heads and {kv_heads} key-value heads: the first must be '
+                                       f'a multiple of the second')
     return Attention(heads, kv_heads, size, size, window=c.get('sliding_window') if kind == 'window' else None,
-                     chunk=c.get('attention_chunk_size') if kind == 'chunk' else None, qk_norm=family.qk_norm, fused=len(family.names) == 2,
+                     chunk=c.get('attention_chunk_size') if kind == 'chunk' else None, qk_norm=family.qk_norm,
+                     fused=len(family.names) == 2,
                      bias=_says(c, family.qkv_bias), rotary=family.rotary, sinks=family.sinks, partial=family.partial)
 
 def attention_weights(c: Fields, family: Family, a: Attention) -> tuple[Weight, ...]:
@@ -132,10 +166,11 @@ def attention_weights(c: Fields, family: Family, a: Attention) -> tuple[Weight, 
     if a.qk_norm == 'full': found += norm(a.query_width) + norm(keys)
     return found + ((Weight('sinks', (a.heads,), 'other'),) if a.sinks else ())
 
-# %% ../../nbs/estimate/08_families.ipynb #4f24fe7e
+# %% ../../nbs/estimate/08_families.ipynb #ba12e5f9
 def dense_mlp(c: Fields, family: Family, width: int) -> Mlp:
     "Sizes of a feed-forward part without experts."
-    return Mlp(width, family.gated, c.get('hidden_act', family.activation), fused=family.gated and len(family.mlp_names) == 2, bias=_says(c, family.mlp_bias))
+    return Mlp(width, family.gated, c.get('hidden_act', family.activation),
+               fused=family.gated and len(family.mlp_names) == 2, bias=_says(c, family.mlp_bias))
 
 def mlp_weights(h: int, m: Mlp, names: tuple[str, ...], prefix: str = '') -> tuple[Weight, ...]:
     "Matrices of a feed-forward part without experts."
@@ -147,12 +182,14 @@ def expert_mlp(c: Fields, family: Family) -> Mlp:
     "Sizes of a feed-forward part with experts."
     width, experts = c.need(family.experts), c.need('num_experts')
     shared = c.get('shared_expert_intermediate_size') or width * (c.get('n_shared_experts') or 0)
-    return Mlp(width, True, c.get('hidden_act', family.activation), experts=experts, top_k=c.need('num_experts_per_tok'),
+    return Mlp(width, True, c.get('hidden_act', family.activation), experts=experts,
+               top_k=c.need('num_experts_per_tok'),
                shared=shared, shared_gate=bool(c.get('shared_expert_intermediate_size')))
 
 def expert_weights(h: int, m: Mlp) -> tuple[Weight, ...]:
     "Fused experts, the router, and what works for every token."
-    found = (Weight('experts.gate_up_proj', (m.experts, 2 * m.width, h), 'expert'), Weight('experts.down_proj', (m.experts, h, m.width), 'expert'),
+    found = (Weight('experts.gate_up_proj', (m.experts, 2 * m.width, h), 'expert'),
+             Weight('experts.down_proj', (m.experts, h, m.width), 'expert'),
              Weight('router', (m.experts, h), 'router'))
     if m.shared: found += mlp_weights(h, Mlp(m.shared), ('gate_proj', 'up_proj', 'down_proj'), 'shared_expert.')
     return found + ((Weight('shared_expert_gate', (1, h), 'router'),) if m.shared_gate else ())
@@ -162,13 +199,14 @@ def has_experts(c: Fields, i: int) -> bool:
     if i in (c.get('mlp_only_layers') or ()) or i < (c.get('first_k_dense_replace') or 0): return False
     return (i + 1) % (c.get('decoder_sparse_step') or 1) == 0 and i % (c.get('moe_layer_freq') or 1) == 0
 
-# %% ../../nbs/estimate/08_families.ipynb #71ed8691
+# %% ../../nbs/estimate/08_families.ipynb #ec8a039d
 def decoder_layer(c: Fields, family: Family, i: int) -> Layer:
     "Attention, feed-forward part and norms."
     h, a = c.need('hidden_size'), attention(c, family, i)
     sparse = family.experts and has_experts(c, i)
     m = expert_mlp(c, family) if sparse else dense_mlp(c, family, c.need('intermediate_size'))
-    weights = attention_weights(c, family, a) + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names))
+    weights = attention_weights(c, family, a) + (expert_weights(h, m) if sparse
+                                                 else mlp_weights(h, m, family.mlp_names))
     return Layer(a, m, weights + norm(h, family.norms, family.norm_bias), parallel=family.parallel, norms=family.norms)
 
 # %% ../../nbs/estimate/08_families.ipynb #6bf5d720
@@ -193,28 +231,32 @@ def falcon_layer(c: Fields, family: Family, i: int) -> Layer:
     weights += mlp_weights(h, m, ('dense_h_to_4h', 'dense_4h_to_h')) + norm(h, norms, True)
     return Layer(a, m, weights, parallel=parallel or new, norms=norms, shared_norm=norms == 1)
 
-# %% ../../nbs/estimate/08_families.ipynb #b5c11794
+# %% ../../nbs/estimate/08_families.ipynb #71ab1f7f
 def latent_attention(c: Fields) -> Attention:
     "Sizes of multi-head latent attention."
     rope, plain = c.need('qk_rope_head_dim'), c.need('qk_nope_head_dim')
     heads = c.need('num_attention_heads')
-    return Attention(heads, heads, rope + plain, c.need('v_head_dim'), latent=c.need('kv_lora_rank'), rope=rope, query_rank=c.get('q_lora_rank') or 0)
+    return Attention(heads, heads, rope + plain, c.need('v_head_dim'), latent=c.need('kv_lora_rank'), rope=rope,
+                     query_rank=c.get('q_lora_rank') or 0)
 
 def latent_weights(c: Fields, a: Attention) -> tuple[Weight, ...]:
     "Compressed and expanding projections with their norms."
     h, bias = c.need('hidden_size'), c.flag('attention_bias')
-    if a.query_rank: queries = linear('q_a_proj', a.query_rank, h, bias) + norm(a.query_rank) + linear('q_b_proj', a.query_width, a.query_rank)
+    if a.query_rank: queries = linear('q_a_proj', a.query_rank, h, bias) + norm(a.query_rank) + linear('q_b_proj',
+            a.query_width, a.query_rank)
     else: queries = linear('q_proj', a.query_width, h)
     expand = a.heads * (a.head_size - a.rope + a.value_size)
-    return queries + linear('kv_a_proj_with_mqa', a.latent + a.rope, h, bias) + norm(a.latent) + linear('kv_b_proj', expand, a.latent) + linear('o_proj', h, a.output_width, bias)
+    return queries + linear('kv_a_proj_with_mqa', a.latent + a.rope, h, bias) + norm(a.latent) + linear('kv_b_proj',
+            expand, a.latent) + linear('o_proj', h, a.output_width, bias)
 
 def deepseek_layer(c: Fields, family: Family, i: int) -> Layer:
     "DeepSeek V2 and V3: latent attention, experts after the first dense layers."
     h, a, sparse = c.need('hidden_size'), latent_attention(c), has_experts(c, i)
     m = expert_mlp(c, family) if sparse else dense_mlp(c, family, c.need('intermediate_size'))
-    return Layer(a, m, latent_weights(c, a) + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
+    return Layer(a, m, latent_weights(c, a) + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names))
+                 + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #85aece26
+# %% ../../nbs/estimate/08_families.ipynb #b8f4d6ad
 def llama4_layer(c: Fields, family: Family, i: int) -> Layer:
     "Llama 4: chunked attention with every fourth layer full, one expert for each token beside a shared one."
     h, a, step = c.need('hidden_size'), attention(c, family, i), c.get('interleave_moe_layer_step') or 1
@@ -223,47 +265,64 @@ def llama4_layer(c: Fields, family: Family, i: int) -> Layer:
     width, experts = c.need('intermediate_size'), c.need('num_experts')
     if sparse: m = Mlp(width, True, 'silu', experts=experts, top_k=c.get('num_experts_per_tok') or 1, shared=width)
     else: m = dense_mlp(c, family, c.get('intermediate_size_mlp') or width)
-    return Layer(a, m, attention_weights(c, family, a) + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
+    return Layer(a, m, attention_weights(c, family, a) + (expert_weights(h, m) if sparse
+                                                          else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
 
 def gpt_oss_layer(c: Fields, family: Family, i: int) -> Layer:
     "gpt-oss: alternating windows, sinks, biases everywhere."
     h, a, w, e = c.need('hidden_size'), attention(c, family, i), c.need('intermediate_size'), c.need('num_experts')
     m = Mlp(w, True, 'silu', bias=True, experts=e, top_k=c.get('num_experts_per_tok') or c.need('experts_per_token'))
-    biases = (Weight('router.bias', (e,), 'bias'), Weight('experts.gate_up_proj_bias', (e, 2 * w), 'bias'), Weight('experts.down_proj_bias', (e, h), 'bias'))
+    biases = (Weight('router.bias', (e,), 'bias'), Weight('experts.gate_up_proj_bias', (e, 2 * w), 'bias'),
+              Weight('experts.down_proj_bias', (e, h), 'bias'))
     return Layer(a, m, attention_weights(c, family, a) + expert_weights(h, m) + biases + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #f961425a
+# %% ../../nbs/estimate/08_families.ipynb #15983174
 def _gemma4_attention(c: Fields, i: int) -> tuple[Attention, bool, bool]:
     "Sizes, whether keys serve as values, whether another layer's cache is read."
     types = c.get('layer_types')
-    full = types[i] == 'full_attention' if types else (i + 1) % 6 == 0
+    full = types[i] == 'full_attention' if types and i < len(types) else (i + 1) % 6 == 0
     layers, shared = c.need('num_hidden_layers'), c.get('num_kv_shared_layers') or 0
     reads = bool(shared) and i >= layers - shared
     same = full and c.flag('attention_k_eq_v')
-    own = (c.get('per_layer_config') or {}).get(f'{i:02d}', {})
+    own = (c.get('per_layer_config') or {}).get(f'{i:02d}')
+    own = own if isinstance(own, dict) else {}
     size = own.get('head_dim') or ((c.get('global_head_dim') or 512) if full else head_size(c))
-    kv_heads = own.get('num_key_value_heads') or (c.get('num_global_key_value_heads') if same else None) or c.need('num_key_value_heads')
-    return Attention(c.need('num_attention_heads'), kv_heads, size, size, window=None if full else c.get('sliding_window'),
+    kv_heads = own.get('num_key_value_heads') or (c.get('num_global_key_value_heads') if same
+                                                  else None) or c.need('num_key_value_heads')
+    return Attention(c.need('num_attention_heads'), kv_heads, size, size,
+                     window=None if full else c.get('sliding_window'),
                      qk_norm='head', bias=c.flag('attention_bias'), keeps_cache=not reads), same, reads
 
 def gemma4_layer(c: Fields, family: Family, i: int) -> Layer:
     "Gemma 4: global layers with sizes of their own, per-layer inputs, shared caches."
     (a, same, reads), h = _gemma4_attention(c, i), c.need('hidden_size')
     keys = a.kv_heads * a.head_size
-    weights = linear('q_proj', a.query_width, h, a.bias) + norm(a.head_size) + linear('o_proj', h, a.query_width, a.bias)
-    if not reads: weights += linear('k_proj', keys, h, a.bias) + norm(a.head_size) + (() if same else linear('v_proj', keys, h, a.bias))
+    weights = linear('q_proj', a.query_width, h, a.bias) + norm(a.head_size) + linear('o_proj', h, a.query_width,
+        a.bias)
+    if not reads: weights += linear('k_proj', keys, h, a.bias) + norm(a.head_size) + (() if same
+            else linear('v_proj', keys, h, a.bias))
     m = dense_mlp(c, family, c.need('intermediate_size') * (2 if reads and c.flag('use_double_wide_mlp') else 1))
     weights += mlp_weights(h, m, family.mlp_names) + norm(h, 4)
     extra = c.get('hidden_size_per_layer_input') or 0
     if extra: weights += linear('per_layer_input_gate', extra, h) + linear('per_layer_projection', h, extra) + norm(h)
     return Layer(a, m, weights, norms=4)
 
-# %% ../../nbs/estimate/08_families.ipynb #9adb8423
+# %% ../../nbs/estimate/08_families.ipynb #babcda9f
+def _inner(c: Fields, name: str, h: int) -> int:
+    times = c.config.get(name, 2)
+    if isinstance(times, bool) or not isinstance(times, (int, float)) or not 0 < times <= 100: c._refuse(name, times,
+            'a number above 0, up to 100,')
+    return int(times * h)
+
+def _rank(c: Fields, name: str, h: int) -> int:
+    stated = c.config.get(name)
+    return -(-h // 16) if stated in (None, 'auto') else c.need(name)
+
 def mamba_state(c: Fields, prefix: str = '') -> State:
     "Sizes of a Mamba layer; Jamba's fields have the prefix mamba_."
     h = c.need('hidden_size')
     inner = c.get('intermediate_size') if not prefix else None
-    inner = inner or c.get(prefix + 'expand', 2) * h
+    inner = inner or _inner(c, prefix + 'expand', h)
     kernel = c.get('mamba_d_conv', 4) if prefix else c.get('conv_kernel', 4)
     states = c.get('mamba_d_state', 16) if prefix else c.get('state_size', 16)
     return State('mamba', inner, inner, kernel, inner * states, 2 * inner)
@@ -271,12 +330,13 @@ def mamba_state(c: Fields, prefix: str = '') -> State:
 def mamba_weights(c: Fields, s: State, prefix: str = '') -> tuple[Weight, ...]:
     "Projections, convolution and state matrices of a Mamba layer."
     h, states = c.need('hidden_size'), s.state_elements // s.width
-    rank = c.get('mamba_dt_rank' if prefix else 'time_step_rank', 'auto')
-    rank = -(-h // 16) if rank == 'auto' else rank
+    rank = _rank(c, 'mamba_dt_rank' if prefix else 'time_step_rank', h)
     bias = c.flag('mamba_proj_bias' if prefix else 'use_bias')
     conv_bias = c.flag('mamba_conv_bias' if prefix else 'use_conv_bias', True)
-    found = linear('in_proj', 2 * s.width, h, bias) + linear('x_proj', rank + 2 * states, s.width) + linear('dt_proj', s.width, rank, True) + linear('out_proj', h, s.width, bias)
-    found += (Weight('A_log', (s.width, states), 'other'), Weight('D', (s.width,), 'other'), Weight('conv1d', (s.width, 1, s.conv_kernel), 'other'))
+    found = linear('in_proj', 2 * s.width, h, bias) + linear('x_proj', rank + 2 * states, s.width) + linear('dt_proj',
+        s.width, rank, True) + linear('out_proj', h, s.width, bias)
+    found += (Weight('A_log', (s.width, states), 'other'), Weight('D', (s.width,), 'other'),
+              Weight('conv1d', (s.width, 1, s.conv_kernel), 'other'))
     found += (Weight('conv1d.bias', (s.width,), 'bias'),) if conv_bias else ()
     return found + (norm(rank) + norm(states, 2) if prefix else ())
 
@@ -285,40 +345,50 @@ def mamba_layer(c: Fields, family: Family, i: int) -> Layer:
     s = mamba_state(c)
     return Layer(s, None, mamba_weights(c, s) + norm(c.need('hidden_size')), norms=1)
 
-# %% ../../nbs/estimate/08_families.ipynb #5d0b5148
+# %% ../../nbs/estimate/08_families.ipynb #4e9bfaec
 def mamba2_layer(c: Fields, family: Family, i: int) -> Layer:
     "Mamba-2: one projection for everything, a norm inside the mixer."
-    h, heads, states, groups = c.need('hidden_size'), c.need('num_attention_heads'), c.get('state_size', 128), c.get('n_groups', 8)
-    inner = int(c.get('expand', 2) * h)
+    h, heads, states, groups = c.need('hidden_size'), c.need('num_attention_heads'), c.get('state_size',
+        128), c.get('n_groups', 8)
+    inner = _inner(c, 'expand', h)
     conv, projected = inner + 2 * groups * states, 2 * inner + 2 * groups * states + heads
     s = State('mamba2', inner, conv, c.get('conv_kernel', 4), heads * c.need('head_dim') * states, projected, heads)
     weights = linear('in_proj', projected, h, c.flag('use_bias')) + linear('out_proj', h, inner, c.flag('use_bias'))
-    weights += (Weight('conv1d', (conv, 1, s.conv_kernel), 'other'), Weight('per_head', (heads,), 'other', 3)) + norm(inner) + norm(h)
-    return Layer(s, None, weights + ((Weight('conv1d.bias', (conv,), 'bias'),) if c.flag('use_conv_bias', True) else ()), norms=1)
+    weights += (Weight('conv1d', (conv, 1, s.conv_kernel), 'other'),
+                Weight('per_head', (heads,), 'other', 3)) + norm(inner) + norm(h)
+    return Layer(s, None, weights + ((Weight('conv1d.bias', (conv,), 'bias'),) if c.flag('use_conv_bias', True)
+                                     else ()), norms=1)
 
 def jamba_layer(c: Fields, family: Family, i: int) -> Layer:
     "Jamba: attention in every eighth layer, Mamba in the others, experts in every second."
-    h, period, sparse = c.need('hidden_size'), c.get('attn_layer_period', 8), i % c.get('expert_layer_period', 2) == c.get('expert_layer_offset', 1)
+    h, period, sparse = c.need('hidden_size'), c.get('attn_layer_period') or 8, i % (c.get('expert_layer_period')
+        or 2) == c.get('expert_layer_offset', 1)
     full = i % period == c.get('attn_layer_offset', 4)
     mixer = attention(c, family, i) if full else mamba_state(c, 'mamba_')
     width = c.need('intermediate_size')
-    m = Mlp(width, experts=c.need('num_experts'), top_k=c.need('num_experts_per_tok')) if sparse and c.get('num_experts', 1) > 1 else Mlp(width)
+    m = Mlp(width, experts=c.need('num_experts'),
+            top_k=c.need('num_experts_per_tok')) if sparse and c.get('num_experts', 1) > 1 else Mlp(width)
     weights = attention_weights(c, family, mixer) if full else mamba_weights(c, mixer, 'mamba_')
-    return Layer(mixer, m, weights + (expert_weights(h, m) if m.experts else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
+    return Layer(mixer, m, weights + (expert_weights(h, m) if m.experts else mlp_weights(h, m, family.mlp_names))
+                 + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #afdfa624
+# %% ../../nbs/estimate/08_families.ipynb #3075e047
 def _delta_state(c: Fields) -> State:
     keys = c.need('linear_num_key_heads') * c.need('linear_key_head_dim')
     heads, size = c.need('linear_num_value_heads'), c.need('linear_value_head_dim')
     conv = 2 * keys + heads * size
-    return State('delta', heads * size, conv, c.get('linear_conv_kernel_dim', 4), heads * size * c.need('linear_key_head_dim'), conv + heads * size + 2 * heads, heads)
+    return State('delta', heads * size, conv, c.get('linear_conv_kernel_dim', 4),
+                 heads * size * c.need('linear_key_head_dim'), conv + heads * size + 2 * heads, heads)
 
 def qwen3_next_layer(c: Fields, family: Family, i: int) -> Layer:
     "Qwen3-Next: gated delta networks, every fourth layer gated attention, many small experts."
-    h, linear_layer = c.need('hidden_size'), (layer_type(c, family, i) == 'delta' if c.get('layer_types') else bool((i + 1) % c.get('full_attention_interval', 4)))
+    h, linear_layer = c.need('hidden_size'), (layer_type(c, family, i) == 'delta' if c.get('layer_types')
+                                              else bool((i + 1) % (c.get('full_attention_interval') or 4)))
     if linear_layer:
         mixer = _delta_state(c)
-        weights = (Weight('in_proj', (mixer.projected, h)), Weight('conv1d', (mixer.conv_width, 1, mixer.conv_kernel), 'other'), Weight('per_head', (mixer.heads,), 'other', 2))
+        weights = (Weight('in_proj', (mixer.projected, h)),
+                   Weight('conv1d', (mixer.conv_width, 1, mixer.conv_kernel), 'other'),
+                   Weight('per_head', (mixer.heads,), 'other', 2))
         weights += norm(mixer.width // mixer.heads) + linear('out_proj', h, mixer.width)
     else:
         a = attention(c, family, i)
@@ -326,9 +396,10 @@ def qwen3_next_layer(c: Fields, family: Family, i: int) -> Layer:
         weights = attention_weights(c, family, a) + (Weight('q_proj.gate', (a.query_width, h)),)
     sparse = c.get('num_experts') and has_experts(c, i)
     m = expert_mlp(c, family) if sparse else dense_mlp(c, family, c.need('intermediate_size'))
-    return Layer(mixer, m, weights + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
+    return Layer(mixer, m, weights + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names))
+                 + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #a6ab7d3b
+# %% ../../nbs/estimate/08_families.ipynb #6dea2194
 _LAYER = Style(norm='layer')
 _GPT = Style(norm='layer', dropout=0.1, attention_dropout=0.1, embedding_dropout=0.1, holds_attention=True)
 _GEMMA = Style(norm='rms-float32', embedding_scale=True)
@@ -342,24 +413,34 @@ FAMILIES: dict[str, Family] = {
     'qwen2_moe': Family(qkv_bias=True, out_bias=False, window='upper', experts='moe_intermediate_size'),
     'qwen3_moe': Family(qk_norm='head', experts='moe_intermediate_size'),
     'qwen3_next': Family(layer=qwen3_next_layer, qk_norm='head', experts='moe_intermediate_size'),
-    'qwen3_5_text': Family(layer=qwen3_next_layer, qk_norm='head'), 'qwen3_5_moe_text': Family(layer=qwen3_next_layer, qk_norm='head', experts='moe_intermediate_size'),
+    'qwen3_5_text': Family(layer=qwen3_next_layer, qk_norm='head'),
+    'qwen3_5_moe_text': Family(layer=qwen3_next_layer, qk_norm='head', experts='moe_intermediate_size'),
     'gemma': Family(_GEMMA, **_gemma),
-    'gemma2': Family(Style(norm='rms-float32', embedding_scale=True, softcap=True), norms=4, window='alternate', **_gemma),
+    'gemma2': Family(Style(norm='rms-float32', embedding_scale=True, softcap=True), norms=4, window='alternate',
+                     **_gemma),
     'gemma3_text': Family(_GEMMA, norms=4, qk_norm='head', window='types', **_gemma),
     'gemma4_text': Family(_GEMMA, layer=gemma4_layer, norms=4, qk_norm='head', **_gemma),
     'phi3': Family(Style(), names=('qkv_proj', 'o_proj'), mlp_names=('gate_up_proj', 'down_proj'), window='all'),
-    'phi': Family(_LAYER, names=('q_proj', 'k_proj', 'v_proj', 'dense'), mlp_names=('fc1', 'fc2'), norms=1, parallel=True, partial=True, activation='gelu_new', **_plain),
+    'phi': Family(_LAYER, names=('q_proj', 'k_proj', 'v_proj', 'dense'), mlp_names=('fc1', 'fc2'), norms=1,
+                  parallel=True, partial=True, activation='gelu_new', **_plain),
     'falcon': Family(_LAYER, layer=falcon_layer, tied=True, norm_bias=True),
     'gpt2': Family(_GPT, layer=gpt2_layer, names=('c_attn', 'c_proj'),
                    mlp_names=('c_fc', 'c_proj'), tied=True, positions=0, rotary=False, activation='gelu_new', **_plain),
-    'gpt_bigcode': Family(_GPT, names=('c_attn', 'c_proj'),
-                          mlp_names=('c_fc', 'c_proj'), tied=True, positions=0, rotary=False, activation='gelu_pytorch_tanh', **_plain),
-    'gpt_neox': Family(_LAYER, names=('query_key_value', 'dense'), mlp_names=('dense_h_to_4h', 'dense_4h_to_h'), parallel=True, partial=True,
+    'gpt_bigcode': Family(_GPT, layer=gpt2_layer, names=('c_attn', 'c_proj'),
+                          mlp_names=('c_fc', 'c_proj'), tied=True, positions=0, rotary=False, multi_query=True,
+                          activation='gelu_pytorch_tanh', **_plain),
+    'gpt_neox': Family(_LAYER, names=('query_key_value', 'dense'), mlp_names=('dense_h_to_4h', 'dense_4h_to_h'),
+                       parallel=True, partial=True,
                        activation='gelu', gated=False, norm_bias=True, mlp_bias=True),
-    'opt': Family(Style(norm='layer', dropout=0.1), names=('q_proj', 'k_proj', 'v_proj', 'out_proj'), mlp_names=('fc1', 'fc2'), tied=True, positions=2,
-                  rotary=False, activation='relu', gated=False, norm_bias=True, mlp_bias='enable_bias', qkv_bias='enable_bias', out_bias='enable_bias'),
+    'opt': Family(Style(norm='layer', dropout=0.1), names=('q_proj', 'k_proj', 'v_proj', 'out_proj'),
+                  mlp_names=('fc1', 'fc2'), tied=True, positions=2,
+                  rotary=False, activation='relu', gated=False, norm_bias=True, mlp_bias='enable_bias',
+                  qkv_bias='enable_bias', out_bias='enable_bias'),
     'olmo2': Family(_OLMO, qk_norm='full'), 'olmo3': Family(_OLMO, qk_norm='full', window='types'),
-    'deepseek_v2': Family(layer=deepseek_layer, experts='moe_intermediate_size'), 'deepseek_v3': Family(layer=deepseek_layer, experts='moe_intermediate_size'),
-    'gpt_oss': Family(Style(norm='rms-float32'), layer=gpt_oss_layer, qkv_bias=True, out_bias=True, window='alternate', sinks=True),
-    'mamba': Family(layer=mamba_layer, tied=True), 'mamba2': Family(layer=mamba2_layer, norms=1), 'jamba': Family(layer=jamba_layer, rotary=False),
+    'deepseek_v2': Family(layer=deepseek_layer, experts='moe_intermediate_size'),
+    'deepseek_v3': Family(layer=deepseek_layer, experts='moe_intermediate_size'),
+    'gpt_oss': Family(Style(norm='rms-float32'), layer=gpt_oss_layer, qkv_bias=True, out_bias=True, window='alternate',
+                      sinks=True),
+    'mamba': Family(layer=mamba_layer, tied=True), 'mamba2': Family(layer=mamba2_layer, norms=1),
+    'jamba': Family(layer=jamba_layer, rotary=False),
 }

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from ..documents import Refused
 
-# %% ../../nbs/estimate/05_formats.ipynb #e8c93407
+# %% ../../nbs/estimate/05_formats.ipynb #b6222f6b
 @dataclass(frozen=True)
 class Grid:
     "Entries of equal size, one for each tile of a matrix."
@@ -20,7 +20,8 @@ class Grid:
     columns: int | None  # input features that share one entry; None: all
     bytes: int  # of one entry
 
-    def count(self, rows: int, columns: int) -> int:  # entries over a matrix of that shape
+    def count(self, rows: int, columns: int) -> int:
+        "Entries over a matrix of that shape."
         down = 1 if self.rows is None else -(-rows // self.rows)
         across = 1 if self.columns is None else -(-columns // self.columns)
         return down * across
@@ -59,34 +60,46 @@ def bytes_per_parameter(
     "Bytes per element over one matrix; what is stored once a matrix or a row makes it depend on the shape a little."
     return Fraction(sum(weight_bytes(stored, rows, columns)), rows * columns)
 
-# %% ../../nbs/estimate/05_formats.ipynb #03cc1cf9
+# %% ../../nbs/estimate/05_formats.ipynb #9a6a6b16
 _OCP = 'OCP Microscaling Formats specification v1.0: blocks of 32 elements share one E8M0 byte'
 _plain = {'float64': 8, 'float32': 4, 'float16': 2, 'bfloat16': 2}
 _EIGHT = [Format(name, Grid('values', 1, 1, size), (), 'torch dtype width') for name, size in _plain.items()] + [
-    Format('int8', Grid('values', 1, 1, 1), (Grid('row scales (float32)', 1, None, 4),), 'bitsandbytes Int8Params: CB int8 and SCB float32 for each output feature'),
-    Format('fp8', Grid('values', 1, 1, 1), (Grid('tensor scale (float32)', None, None, 4),), 'FP8 checkpoints with one weight_scale a tensor'),
-    Format('fp8-channel', Grid('values', 1, 1, 1), (Grid('row scales (float32)', 1, None, 4),), 'compressed-tensors, strategy channel'),
-    Format('fp8-block', Grid('values', 1, 1, 1), (Grid('tile scales (float32)', 128, 128, 4),), 'DeepSeek-V3 weight_scale_inv, weight_block_size [128, 128]'),
+    Format('int8', Grid('values', 1, 1, 1), (Grid('row scales (float32)', 1, None, 4),),
+           'bitsandbytes Int8Params: CB int8 and SCB float32 for each output feature'),
+    Format('fp8', Grid('values', 1, 1, 1), (Grid('tensor scale (float32)', None, None, 4),),
+           'FP8 checkpoints with one weight_scale a tensor'),
+    Format('fp8-channel', Grid('values', 1, 1, 1), (Grid('row scales (float32)', 1, None, 4),),
+           'compressed-tensors, strategy channel'),
+    Format('fp8-block', Grid('values', 1, 1, 1), (Grid('tile scales (float32)', 128, 128, 4),),
+           'DeepSeek-V3 weight_scale_inv, weight_block_size [128, 128]'),
     Format('mxfp8', Grid('values', 1, 1, 1), (Grid('block scales (E8M0)', 1, 32, 1),), _OCP)]
 
-# %% ../../nbs/estimate/05_formats.ipynb #41b466f3
+# %% ../../nbs/estimate/05_formats.ipynb #9082c79a
 _BNB = 'bitsandbytes quantize_4bit: blocksize 64, absmax float32, code of 16 float32'
 _FOUR = [
-    Format('nf4', Grid('values', 1, 2, 1), (Grid('absmax (float32)', 1, 64, 4), Grid('code', None, None, 64)), _BNB, flat=True),
-    Format('nf4-dq', Grid('values', 1, 2, 1), (Grid('absmax (uint8)', 1, 64, 1), Grid('second absmax (float32)', 1, 64 * 256, 4), Grid('code', None, None, 64),
+    Format('nf4', Grid('values', 1, 2, 1), (Grid('absmax (float32)', 1, 64, 4), Grid('code', None, None, 64)), _BNB,
+           flat=True),
+    Format('nf4-dq', Grid('values', 1, 2, 1), (Grid('absmax (uint8)', 1, 64, 1),
+                                               Grid('second absmax (float32)', 1, 64 * 256, 4),
+                                               Grid('code', None, None, 64),
            Grid('offset', None, None, 4)), _BNB + '; compress_statistics: blocks of 256 absmax', flat=True),
     Format('mxfp4', Grid('values', 1, 2, 1), (Grid('block scales (E8M0)', 1, 32, 1),), _OCP),
-    Format('nvfp4', Grid('values', 1, 2, 1), (Grid('block scales (FP8)', 1, 16, 1), Grid('tensor scale (float32)', None, None, 4)), 'NVFP4: blocks of 16 share one E4M3 scale, one float32 a tensor')]
+    Format('nvfp4', Grid('values', 1, 2, 1), (Grid('block scales (FP8)', 1, 16, 1),
+                                              Grid('tensor scale (float32)', None, None, 4)),
+                                              'NVFP4: blocks of 16 share one E4M3 scale, one float32 a tensor')]
 
-# %% ../../nbs/estimate/05_formats.ipynb #d421260e
+# %% ../../nbs/estimate/05_formats.ipynb #078f5d7f
 def packed_format(
     method: str,  # 'gptq' or 'awq'
     bits: int = 4,  # width of a value: 2, 3, 4 or 8
     group: int = 128,  # input features that share a scale; -1: all of them
 ) -> Format:  # the layout for exactly that setting
     "The layout of a GPTQ or AWQ matrix for a bit width and a group size."
-    if method not in ('gptq', 'awq') or bits not in (2, 3, 4, 8): raise Refused(f'weight format {method} with {bits} bits is not known: gptq and awq take 2, 3, 4 or 8 bits')
-    if group != -1 and group < 1: raise Refused(f'group size {group} is refused: it is -1 (one group a column) or a positive number of input features')
+    if method not in ('gptq', 'awq') or bits not in (2, 3, 4,
+                                                     8): raise Refused(f'weight format {method} with {bits} bits is '
+                                                                       f'not known: gptq and awq take 2, 3, 4 or 8 bits')
+    if group != -1 and group < 1: raise Refused(f'group size {group} is refused: it is -1 (one group a column) or a '
+                                                f'positive number of input features')
     across, words = (None if group == -1 else group), (3 if bits == 3 else 1)
     held = words * 32 // bits
     metadata = (Grid('scales (float16)', 1, across, 2), Grid('zero points', held, across, 4 * words))
@@ -95,14 +108,19 @@ def packed_format(
     name = method if (bits, group) == (4, 128) else f'{method}-{bits}bit-{"column" if group == -1 else f"{group}g"}'
     return Format(name, Grid('values', 1, held, 4 * words), metadata, source)
 
-# %% ../../nbs/estimate/05_formats.ipynb #38abefd6
+# %% ../../nbs/estimate/05_formats.ipynb #d0a674c3
 _GGUF = {  # name: (elements a block, value bytes, bytes of scales and minima)
-    'Q4_0': (32, 16, 2), 'Q4_1': (32, 16, 4), 'Q5_0': (32, 20, 2), 'Q5_1': (32, 20, 4), 'Q8_0': (32, 32, 2), 'Q8_1': (32, 32, 8),
-    'Q2_K': (256, 64, 20), 'Q3_K': (256, 96, 14), 'Q4_K': (256, 128, 16), 'Q5_K': (256, 160, 16), 'Q6_K': (256, 192, 18), 'Q8_K': (256, 256, 36),
-    'IQ1_S': (256, 48, 2), 'IQ1_M': (256, 48, 8), 'IQ2_XXS': (256, 64, 2), 'IQ2_XS': (256, 64, 10), 'IQ2_S': (256, 64, 18),
-    'IQ3_XXS': (256, 96, 2), 'IQ3_S': (256, 96, 14), 'IQ4_NL': (32, 16, 2), 'IQ4_XS': (256, 128, 8), 'TQ1_0': (256, 52, 2), 'TQ2_0': (256, 64, 2),
+    'Q4_0': (32, 16, 2), 'Q4_1': (32, 16, 4), 'Q5_0': (32, 20, 2), 'Q5_1': (32, 20, 4), 'Q8_0': (32, 32, 2),
+    'Q8_1': (32, 32, 8),
+    'Q2_K': (256, 64, 20), 'Q3_K': (256, 96, 14), 'Q4_K': (256, 128, 16), 'Q5_K': (256, 160, 16),
+    'Q6_K': (256, 192, 18), 'Q8_K': (256, 256, 36),
+    'IQ1_S': (256, 48, 2), 'IQ1_M': (256, 48, 8), 'IQ2_XXS': (256, 64, 2), 'IQ2_XS': (256, 64, 10),
+    'IQ2_S': (256, 64, 18),
+    'IQ3_XXS': (256, 96, 2), 'IQ3_S': (256, 96, 14), 'IQ4_NL': (32, 16, 2), 'IQ4_XS': (256, 128, 8),
+    'TQ1_0': (256, 52, 2), 'TQ2_0': (256, 64, 2),
     'MXFP4': (32, 16, 1), 'NVFP4': (64, 32, 4)}
-_BLOCKS = [Format('gguf-' + name.lower(), Grid('values', 1, n, values), (Grid('scales', 1, n, scales),), f'ggml block_{name.lower()}: {values + scales} B for {n} elements')
+_BLOCKS = [Format('gguf-' + name.lower(), Grid('values', 1, n, values), (Grid('scales', 1, n, scales),),
+                  f'ggml block_{name.lower()}: {values + scales} B for {n} elements')
            for name, (n, values, scales) in _GGUF.items()]
 
 # %% ../../nbs/estimate/05_formats.ipynb #e9f17751

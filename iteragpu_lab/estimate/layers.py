@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
-# %% ../../nbs/estimate/06_layers.ipynb #001b8eaf
+# %% ../../nbs/estimate/06_layers.ipynb #4fb7795c
 @dataclass(frozen=True)
 class Weight:
     "One stored tensor of a model."
@@ -20,10 +20,11 @@ class Weight:
     tensors: int = 1  # equal tensors of that shape
 
     @cached_property
-    def elements(self) -> int:  # of all its tensors
+    def elements(self) -> int:
+        "Elements of all its tensors."
         return prod(self.shape) * self.tensors
 
-# %% ../../nbs/estimate/06_layers.ipynb #7210a82c
+# %% ../../nbs/estimate/06_layers.ipynb #1352c4e5
 @dataclass(frozen=True)
 class Attention:
     "Sizes of one attention."
@@ -47,11 +48,13 @@ class Attention:
     causal: bool = True  # False in encoders
 
     @property
-    def query_width(self) -> int:  # elements of all queries of a token
+    def query_width(self) -> int:
+        "Elements of all queries of a token."
         return self.heads * self.head_size
 
     @property
-    def output_width(self) -> int:  # elements that the output projection reads
+    def output_width(self) -> int:
+        "Elements that the output projection reads."
         return self.heads * self.value_size
 
     def cache_elements(self, expanded: bool = False) -> int:
@@ -65,7 +68,7 @@ class Attention:
         limit = self.window or self.chunk or context_tokens
         return min(limit, context_tokens)
 
-# %% ../../nbs/estimate/06_layers.ipynb #c7aec74a
+# %% ../../nbs/estimate/06_layers.ipynb #1fc8332d
 @dataclass(frozen=True)
 class State:
     "Sizes of one recurrent layer."
@@ -78,10 +81,11 @@ class State:
     heads: int = 1
 
     @property
-    def conv_elements(self) -> int:  # kept inputs of the convolution, for one sequence
+    def conv_elements(self) -> int:
+        "Kept inputs of the convolution, for one sequence."
         return self.conv_width * self.conv_kernel
 
-# %% ../../nbs/estimate/06_layers.ipynb #885ef480
+# %% ../../nbs/estimate/06_layers.ipynb #bfd0d4dd
 @dataclass(frozen=True)
 class Mlp:
     "Sizes of one feed-forward part."
@@ -96,10 +100,11 @@ class Mlp:
     shared_gate: bool = False  # a scalar gate on the shared expert
 
     @property
-    def active_width(self) -> int:  # rows that work for one token
+    def active_width(self) -> int:
+        "Rows that work for one token."
         return self.width * (self.top_k if self.experts else 1) + self.shared
 
-# %% ../../nbs/estimate/06_layers.ipynb #119b98ad
+# %% ../../nbs/estimate/06_layers.ipynb #5090168e
 @dataclass(frozen=True)
 class Layer:
     "One block of a model."
@@ -111,9 +116,11 @@ class Layer:
     parallel: bool = False  # attention and feed-forward read the same input
     norms: int = 2  # normalizations of the hidden width
     shared_norm: bool = False  # one norm feeds both parallel parts
+    hidden: int = 0  # its own hidden width; 0: the model's
 
     @cached_property
     def parameters(self) -> int:
+        "Elements of all its weights."
         return sum(w.elements for w in self.weights)
 
 # %% ../../nbs/estimate/06_layers.ipynb #7b8d9a48
@@ -131,7 +138,7 @@ class Style:
     holds_attention: bool = False  # a variable of the block names the attention's output until its end (GPT-2)
     float32_logits: bool = True  # logits are copied to float32 for the loss
 
-# %% ../../nbs/estimate/06_layers.ipynb #fb89728e
+# %% ../../nbs/estimate/06_layers.ipynb #83d7c666
 @dataclass(frozen=True)
 class Architecture:
     "A model as shapes."
@@ -146,6 +153,8 @@ class Architecture:
     style: Style = Style()
     max_context: int | None = None
     head_transform: int = 0  # width of a dense layer before the output matrix (BERT)
+    source_tokens: int = 0  # tokens of the encoder; 0: as many as the decoder's
+    vision_tokens: int = 0  # patches of one image
     buffer_bytes: int = 0  # buffers that stay on the card, rounded
     notes: tuple[str, ...] = ()
     source: str = ''
@@ -154,35 +163,43 @@ class Architecture:
     memo: dict = field(default_factory=dict, compare=False, repr=False)  # results that many settings share
 
     @cached_property
-    def table_elements(self) -> int:  # of the largest embedding table
+    def table_elements(self) -> int:
+        "Elements of the largest embedding table."
         return max((w.elements for w in self.embeddings if w.kind == 'embedding'), default=0)
 
     @property
-    def tied_elements(self) -> int:  # of the embedding that is also the output matrix
+    def tied_elements(self) -> int:
+        "Elements of the embedding that is also the output matrix; 0 where there is none."
         return self.table_elements if not self.head and self.vocabulary else 0
 
     @cached_property
-    def ordered(self) -> tuple[Weight, ...]:  # every weight as often as it occurs, in the order in which modules make them
+    def ordered(self) -> tuple[Weight, ...]:
+        "Every weight as often as it occurs, in the order in which modules make them."
         inside = (w for layer in self.layers for w in layer.weights)
         return (*self.embeddings, *inside, *self.final, *self.head)
 
     @cached_property
-    def groups(self) -> tuple[tuple[Layer, int], ...]:  # each different layer with its count
+    def groups(self) -> tuple[tuple[Layer, int], ...]:
+        "Each different layer with its count."
         counts: dict[int, list] = {}
         for layer in self.layers: counts.setdefault(id(layer), [layer, 0])[1] += 1
         return tuple((layer, count) for layer, count in counts.values())
 
     @cached_property
-    def weights(self) -> tuple[tuple[Weight, int], ...]:  # every weight with how often it occurs
+    def weights(self) -> tuple[tuple[Weight, int], ...]:
+        "Every weight with how often it occurs."
         outside = [(w, 1) for w in (*self.embeddings, *self.final, *self.head)]
         return tuple(outside + [(w, n) for layer, n in self.groups for w in layer.weights])
 
     @cached_property
     def parameters(self) -> int:
+        "Elements of all weights."
         return sum(w.elements * n for w, n in self.weights)
 
     @cached_property
-    def active_parameters(self) -> int:  # that work for one token, embeddings included
+    def active_parameters(self) -> int:
+        "Parameters that work for one token, embeddings included."
         idle = sum(w.elements * n * (layer.mlp.experts - layer.mlp.top_k) // layer.mlp.experts
-                   for layer, n in self.groups if layer.mlp and layer.mlp.experts for w in layer.weights if w.kind == 'expert')
+                   for layer, n in self.groups if layer.mlp and layer.mlp.experts for w in layer.weights
+                   if w.kind == 'expert')
         return self.parameters - idle

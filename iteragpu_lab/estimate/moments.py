@@ -4,9 +4,11 @@
 
 # %% auto #0
 __all__ = ['Formula', 'QUANTIZED', 'FIGURES', 'BOUND_NOTE', 'written', 'Part', 'stored_sizes', 'settled', 'resident_parts',
-           'has_bias', 'library_parts', 'live_parts', 'moment_figures', 'peak_of', 'condensed', 'upper_bound']
+           'has_bias', 'library_parts', 'live_parts', 'idle_part', 'moment_figures', 'peak_of', 'condensed',
+           'upper_bound']
 
-# %% ../../nbs/estimate/19_moments.ipynb #6d573326
+# %% ../../nbs/estimate/19_moments.ipynb #221d30b7
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 from ..documents import Estimate, Line, Peak, new
@@ -16,14 +18,15 @@ from .layers import Architecture, Weight
 from .runtime import WORKSPACE_SOURCE, blocks, context, settle, workspaces
 from .settings import BYTES, Setting
 
-# %% ../../nbs/estimate/19_moments.ipynb #4ace4143
+# %% ../../nbs/estimate/19_moments.ipynb #72a20c58
 Formula = str | tuple[int, ...] | list[tuple[int, tuple[int, ...]]]
 
 def written(formula: Formula) -> str | None:
     "A formula as text: factors with the numbers put in, or such products for several layers."
     if not formula or isinstance(formula, str): return formula or None
     if isinstance(formula, tuple): return ' x '.join(f'{n:,}' for n in formula) + ' B'
-    return ' + '.join(f'{n:,} layers x {written(factors)}' if n > 0 else f'- {written(factors)} of the first layer' for n, factors in formula)
+    text = ' + '.join(f'{n:,} layers x {written(factors)}' for n, factors in formula if n > 0)
+    return text + ''.join(f' less {written(factors)} of the first layer' for n, factors in formula if n < 0)
 
 @dataclass(slots=True)
 class Part:
@@ -38,9 +41,10 @@ class Part:
 
     def line(self, card: int | None = None) -> Line:
         "The document's line."
-        return Line(name=self.name, bytes=self.bytes, basis=self.basis, source=self.source, figure=self.figure, moment=self.moment, card=card, formula=written(self.formula))
+        return Line(name=self.name, bytes=self.bytes, basis=self.basis, source=self.source, figure=self.figure,
+                    moment=self.moment, card=card, formula=written(self.formula))
 
-# %% ../../nbs/estimate/19_moments.ipynb #887dc361
+# %% ../../nbs/estimate/19_moments.ipynb #c64a5366
 QUANTIZED = ('linear', 'expert')
 
 def stored_sizes(architecture: Architecture, s: Setting) -> list[tuple[int, int]]:
@@ -68,18 +72,23 @@ def settled(architecture: Architecture, s: Setting) -> tuple[int, int, int]:
 
 def resident_parts(architecture: Architecture, s: Setting) -> list[Part]:
     "Weights, quantization metadata and buffers."
-    if architecture.header: return [Part(name, size, source, basis='header') for name, size, source in architecture.header] + _buffers(architecture)
+    if architecture.header: return [Part(name, size, source, basis='header') for name, size,
+                                    source in architecture.header] + _buffers(architecture)
     values, _, metadata = settled(architecture, s)
-    each = f'{architecture.parameters:,} parameters in {s.weights or s.dtype}' + (f' (linear layers), the rest in {s.dtype}' if s.weights else f' x {s.width} B') + ', each tensor in the allocator blocks it takes'
+    rest = f' (linear layers), the rest in {s.dtype}' if s.weights else f' x {s.width} B'
+    each = f'{architecture.parameters:,} parameters in {s.weights or s.dtype}{rest}, in the blocks they take'
     parts = [Part('weights', values, architecture.source or 'shapes of all weights from the config', each)]
-    if metadata: parts.append(Part('quantization metadata', metadata, weight_format(s.weights, s.weight_bits, s.group_size).source, 'scales, zero points and tables of each matrix'))
+    if metadata: parts.append(Part('quantization metadata', metadata,
+                                   weight_format(s.weights, s.weight_bits, s.group_size).source,
+                                   'scales, zero points and tables of each matrix'))
     return parts + _buffers(architecture)
 
 def _buffers(architecture: Architecture) -> list[Part]:
     if not architecture.buffer_bytes: return []
-    return [Part('buffers', architecture.buffer_bytes, 'rotary frequencies, position numbers and scales that transformers keeps on the card')]
+    return [Part('buffers', architecture.buffer_bytes,
+                 'rotary frequencies, position numbers and scales that transformers keeps on the card')]
 
-# %% ../../nbs/estimate/19_moments.ipynb #097c6637
+# %% ../../nbs/estimate/19_moments.ipynb #162fbb1d
 def has_bias(architecture: Architecture) -> bool:
     "Whether a linear layer has a bias, which sends it through cublasLt."
     return any(w.kind == 'bias' for w, _ in architecture.weights)
@@ -92,7 +101,8 @@ def library_parts(architecture: Architecture, s: Setting) -> list[Part]:
     slack = reserved - allocated
     held, basis, source = context(s.gpu)
     return [Part('cuBLAS workspaces', size, WORKSPACE_SOURCE, f'{2 if s.training else 1} thread(s), {where}'),
-            Part('segment rounding of weights', max(0, slack), 'segment sizes of the caching allocator (c10/core/AllocatorConfig.h)', figure='reserved'),
+            Part('segment rounding of weights', max(0, slack),
+                 'segment sizes of the caching allocator (c10/core/AllocatorConfig.h)', figure='reserved'),
             Part('context and loaded modules', held, source, figure='process', basis=basis)]
 
 # %% ../../nbs/estimate/19_moments.ipynb #720dd210
@@ -102,7 +112,19 @@ def live_parts(tape: Tape, moment: str, source: str) -> list[Part]:
     spare = sum(size for name, size in tape.ever.items() if name not in tape.full)
     return parts + [Part(f'other tensors of {moment}', spare, source, figure='bound', moment=moment)]
 
-# %% ../../nbs/estimate/19_moments.ipynb #b32413dd
+# %% ../../nbs/estimate/19_moments.ipynb #88dc3e3e
+_KEPT = 'c10/cuda/CUDACachingAllocator: a free block serves a request that is not larger, and is kept otherwise'
+
+def idle_part(before: Tape, after: Tape, moment: str) -> Part:
+    "Blocks of the moment before that the tensors of this one cannot use."
+    free = sorted(size for name, (size, _) in before.full.items() if name not in after.full)
+    for size in sorted((size for name, (size, _) in after.full.items() if name not in before.full), reverse=True):
+        at = bisect_left(free, size)
+        if at < len(free): free.append(free.pop(at) - size)
+        free.sort()
+    return Part('blocks kept from before', sum(free), _KEPT, figure='reserved', moment=moment)
+
+# %% ../../nbs/estimate/19_moments.ipynb #4d5240b2
 FIGURES = ('allocated', 'reserved', 'process')
 
 def moment_figures(parts: list[Part]) -> dict[str, tuple[int, int, int]]:
@@ -124,9 +146,10 @@ def peak_of(parts: list[Part], card: int | None = None) -> Peak:
     figures = moment_figures(parts)
     winner = max(figures, key=lambda m: figures[m])
     allocated, reserved, process = figures[winner]
-    return Peak(moment=winner, allocated_bytes=allocated, reserved_bytes=reserved, process_bytes=process, bound_bytes=upper_bound(parts), card=card)
+    return Peak(moment=winner, allocated_bytes=allocated, reserved_bytes=reserved, process_bytes=process,
+                bound_bytes=upper_bound(parts), card=card)
 
-# %% ../../nbs/estimate/19_moments.ipynb #57101b8b
+# %% ../../nbs/estimate/19_moments.ipynb #0fdaa18f
 def condensed(parts: list[Part], winner: str) -> list[Part]:
     "The same sums with fewer lines: moments that did not win are added up by source."
     kept, sums = [], {}
@@ -136,11 +159,13 @@ def condensed(parts: list[Part], winner: str) -> list[Part]:
         else: sums.setdefault((p.moment, p.source, p.figure), []).append(p)
     for (moment, source, figure), group in sums.items():
         if len(group) == 1: kept.append(group[0])
-        else: kept.append(Part(f'{len(group)} tensors', sum(p.bytes for p in group), source, '', figure, group[0].basis, moment))
+        else: kept.append(Part(f'{len(group)} tensors', sum(p.bytes for p in group), source, '', figure, group[0].basis,
+                               moment))
     return kept
 
-# %% ../../nbs/estimate/19_moments.ipynb #81ad07be
-BOUND_NOTE = 'upper bound: as if no block of one moment served another; no measured process of the twelve language-model runs on an H200 that it was checked on was larger'
+# %% ../../nbs/estimate/19_moments.ipynb #f5853491
+BOUND_NOTE = ('upper bound: as if no block of one moment served another; on an H200 no measured process of 27 runs '
+              'of language models was larger, and no reserved figure of 52')
 
 def upper_bound(parts: list[Part]) -> int:
     "Process bytes if every tensor of every moment had a block of its own."

@@ -59,10 +59,11 @@ def workspaces(capability: tuple[int, int] | None, training: bool, biased: bool)
     threads = 2 if training else 1
     return threads * workspace(capability) + (MIB if biased else 0)
 
-# %% ../../nbs/estimate/15_runtime.ipynb #e1d57ba7
+# %% ../../nbs/estimate/15_runtime.ipynb #c48a4184
 CONTEXTS = {  # GPU: (bytes right after initialisation, what later modules added at most), measured
     'h200': (552_402_944, 300 * MIB), 't4': (147_718_144, 0)}
-CONTEXT_SOURCE = {'h200': 'H200, driver 580.159.04, torch 2.11 (CUDA 13.0): 552,402,944 B after torch.cuda.init(); 640 to 770 MiB beyond reserved once kernels had run',
+CONTEXT_SOURCE = {'h200': 'H200, driver 580.159.04, torch 2.11 (CUDA 13.0): 552,402,944 B after torch.cuda.init(); 640 '
+                          'to 770 MiB beyond reserved once kernels had run',
                   't4': 'T4: 140.875 MiB, published by fitcheck-llm'}
 
 def context(gpu: str | None) -> tuple[int, str, str]:

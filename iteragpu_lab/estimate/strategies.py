@@ -19,32 +19,37 @@ def parts_of(architecture: Architecture, s: Setting) -> list[Part]:
     "Every part on one card that holds the whole model."
     return training_parts(architecture, s) if s.training else inference_parts(architecture, s)
 
-# %% ../../nbs/estimate/40_strategies.ipynb #64ce9199
+# %% ../../nbs/estimate/40_strategies.ipynb #0399bb8d
 def replicate(architecture: Architecture, s: Setting) -> list[list[Part]]:
     "The same parts on every card, and the buckets of data parallel training."
     parts = parts_of(architecture, s)
     if s.training and s.cards > 1:
         t = trained(architecture, s)
-        parts.append(Part('gradient buckets', t.elements * t.width, 'torch DistributedDataParallel: flat buckets of all gradients, gradient_as_bucket_view=False', f'{t.elements:,} x {t.width} B'))
+        parts.append(Part('gradient buckets', t.elements * t.width,
+                          'torch DistributedDataParallel: flat buckets of all gradients, gradient_as_bucket_view=False',
+                          f'{t.elements:,} x {t.width} B'))
     return [parts] * s.cards
 
-# %% ../../nbs/estimate/40_strategies.ipynb #bbbf1d05
+# %% ../../nbs/estimate/40_strategies.ipynb #0fb4d126
 def _header_share(whole: Architecture, part: Architecture) -> Architecture:
     if not whole.header: return part
-    return replace(part, header=tuple((name, -(-size * part.parameters // whole.parameters), source) for name, size, source in whole.header), memo={})
+    return replace(part, header=tuple((name, -(-size * part.parameters // whole.parameters), source) for name, size,
+                                      source in whole.header), memo={})
 
-# %% ../../nbs/estimate/40_strategies.ipynb #da2d5c2a
+# %% ../../nbs/estimate/40_strategies.ipynb #a6dc1b85
 def stages(architecture: Architecture, cards: int) -> list[Architecture]:
     "One smaller architecture for each card."
     layers, n = architecture.layers, len(architecture.layers)
     if cards > n: raise Refused(f'{cards} cards are too many to split {n} layers: at most {n} are accepted')
     edges = [round(i * n / cards) for i in range(cards + 1)]
-    return [_header_share(architecture, _stage(architecture, layers[a:b], i == 0, i == cards - 1)) for i, (a, b) in enumerate(zip(edges, edges[1:]))]
+    return [_header_share(architecture, _stage(architecture, layers[a:b], i == 0, i == cards - 1)) for i,
+            (a, b) in enumerate(zip(edges, edges[1:]))]
 
 def _stage(architecture: Architecture, layers: tuple[Layer, ...], first: bool, last: bool) -> Architecture:
     copied = architecture.tied_elements and not first
     head = (Weight('lm_head', (architecture.vocabulary, architecture.hidden), 'head'),) if copied else architecture.head
-    return replace(architecture, layers=layers, embeddings=architecture.embeddings if first else (), final=architecture.final if last else (),
+    return replace(architecture, layers=layers, embeddings=architecture.embeddings if first else (),
+                   final=architecture.final if last else (),
                    head=head if last else (), vocabulary=architecture.vocabulary if last else 0, memo={})
 
 def split_layers(architecture: Architecture, s: Setting) -> list[list[Part]]:
@@ -61,16 +66,19 @@ def _in_flight(parts: list[Part], waiting: int) -> list[Part]:
     if waiting < 1: return []
     moments = sorted({p.moment for p in parts if p.moment})
     saved = sum(p.bytes for p in parts if p.moment == 'loss' and p.source.startswith('saved'))
-    return [Part('saved activations of waiting micro-batches', waiting * saved, '1F1B: stage i holds min(stages - i, micro-batches) of them', f'{waiting} x {saved:,} B', moment=m)
+    return [Part('saved activations of waiting micro-batches', waiting * saved,
+                 '1F1B: stage i holds min(stages - i, micro-batches) of them', f'{waiting} x {saved:,} B', moment=m)
             for m in moments if m != 'optimizer step']
 
-# %% ../../nbs/estimate/40_strategies.ipynb #f44ebc2a
-_SHARDED = {1: ('optimizer state', 'optimizer temporaries'), 2: ('gradients', 'second gradient of the tied embedding'), 3: ('weights', 'quantization metadata', 'segment rounding of weights', 'adapters')}
+# %% ../../nbs/estimate/40_strategies.ipynb #8eb74691
+_SHARDED = {1: ('optimizer state', 'optimizer temporaries'), 2: ('gradients', 'second gradient of the tied embedding'),
+            3: ('weights', 'quantization metadata', 'segment rounding of weights', 'adapters')}
 
 def _divided(p: Part, cards: int, stage: int) -> Part:
     names = sum((_SHARDED[i] for i in range(1, stage + 1)), ())
     if p.name not in names: return p
-    return replace(p, bytes=-(-p.bytes // cards), formula=f'({p.formula}) / {cards} cards' if p.formula else f'/ {cards} cards')
+    return replace(p, bytes=-(-p.bytes // cards), formula=f'({p.formula}) / {cards} cards' if p.formula
+                   else f'/ {cards} cards')
 
 def gathered(architecture: Architecture, s: Setting) -> tuple[int, int]:
     "Elements of weights that are whole at once, and of gradients that are not yet reduced."
@@ -90,30 +98,41 @@ def _gathered_parts(architecture: Architecture, s: Setting) -> list[Part]:
     whole, reducing = gathered(architecture, s)
     found = []
     for moment in ('loss', 'loss backward', 'backward, last layer', 'backward, first layer', 'embedding gradient'):
-        found.append(Part('gathered weights', whole * s.compute, 'FSDP2: this layer, the next one, and what lies outside the layers', f'{whole:,} x {s.compute} B', moment=moment))
+        found.append(Part('gathered weights', whole * s.compute,
+                          'FSDP2: this layer, the next one, and what lies outside the layers',
+                          f'{whole:,} x {s.compute} B', moment=moment))
         if moment.startswith(('backward', 'embedding')) and s.lora_rank is None:
-            found.append(Part('gradients being reduced', reducing * s.compute, 'FSDP2: two layers before their reduce-scatter', f'{reducing:,} x {s.compute} B', moment=moment))
+            found.append(Part('gradients being reduced', reducing * s.compute,
+                              'FSDP2: two layers before their reduce-scatter', f'{reducing:,} x {s.compute} B',
+                              moment=moment))
     return found
 
-# %% ../../nbs/estimate/40_strategies.ipynb #2b789c2f
+# %% ../../nbs/estimate/40_strategies.ipynb #8d979eac
 def _must_divide(what: str, size: int, cards: int) -> int:
-    if size % cards: raise Refused(f'{size:,} {what} cannot be divided among {cards} cards: choose a number of cards that divides them')
+    if size % cards: raise Refused(f'{size:,} {what} cannot be divided among {cards} cards: choose a number of cards '
+                                   f'that divides them')
     return size // cards
 
 _DOWN = ('o_proj', 'down_proj', 'dense', 'out_proj', 'fc2', 'dense_4h_to_h', 'shared_expert.down_proj')
 
 def _sliced(w: Weight, cards: int, a: Attention | State | None) -> Weight:
     if w.kind not in ('linear', 'expert') or len(w.shape) < 2: return w
-    if w.name in ('k_proj', 'v_proj') and isinstance(a, Attention): return replace(w, shape=(max(1, a.kv_heads // cards) * w.shape[0] // a.kv_heads, w.shape[1]))
+    if w.name in ('k_proj', 'v_proj') and isinstance(a, Attention): return replace(w,
+            shape=(max(1, a.kv_heads // cards) * w.shape[0] // a.kv_heads, w.shape[1]))
     if w.name in ('kv_a_proj_with_mqa', 'q_a_proj'): return w
     if len(w.shape) == 3: return replace(w, shape=(w.shape[0], -(-w.shape[1] // cards), w.shape[2]))
-    return replace(w, shape=(w.shape[0], -(-w.shape[1] // cards)) if w.name in _DOWN else (-(-w.shape[0] // cards), w.shape[1]))
+    return replace(w, shape=(w.shape[0], -(-w.shape[1] // cards)) if w.name in _DOWN
+                   else (-(-w.shape[0] // cards), w.shape[1]))
 
 def _tensor_layer(layer: Layer, cards: int) -> Layer:
     a, m = layer.mixer, layer.mlp
     weights = tuple(_sliced(w, cards, a) for w in layer.weights)
-    if isinstance(a, Attention): a = replace(a, heads=_must_divide('attention heads', a.heads, cards), kv_heads=max(1, a.kv_heads // cards))
-    elif isinstance(a, State): a = replace(a, width=_must_divide('inner channels', a.width, cards), conv_width=-(-a.conv_width // cards), state_elements=-(-a.state_elements // cards), projected=-(-a.projected // cards))
+    if isinstance(a, Attention): a = replace(a, heads=_must_divide('attention heads', a.heads, cards),
+                                             kv_heads=max(1, a.kv_heads // cards))
+    elif isinstance(a, State): a = replace(a, width=_must_divide('inner channels', a.width, cards),
+                                           conv_width=-(-a.conv_width // cards),
+                                           state_elements=-(-a.state_elements // cards),
+                                           projected=-(-a.projected // cards))
     if m: m = replace(m, width=_must_divide('inner columns', m.width, cards), shared=-(-m.shared // cards))
     return replace(layer, mixer=a, mlp=m, weights=weights)
 
@@ -121,22 +140,26 @@ def tensor_slice(architecture: Architecture, cards: int) -> Architecture:
     "The slice of one card under tensor parallel."
     seen = {id(layer): _tensor_layer(layer, cards) for layer, _ in architecture.groups}
     vocabulary = -(-architecture.vocabulary // cards)
-    rows = lambda w: replace(w, shape=(-(-w.shape[0] // cards), *w.shape[1:])) if w.kind in ('embedding', 'head') and w.shape[0] == architecture.vocabulary else w
+    rows = lambda w: replace(w, shape=(-(-w.shape[0] // cards), *w.shape[1:])) if w.kind in ('embedding',
+        'head') and w.shape[0] == architecture.vocabulary else w
     return replace(architecture, layers=tuple(seen[id(x)] for x in architecture.layers), vocabulary=vocabulary,
-                   embeddings=tuple(map(rows, architecture.embeddings)), head=tuple(map(rows, architecture.head)), memo={})
+                   embeddings=tuple(map(rows, architecture.embeddings)), head=tuple(map(rows, architecture.head)),
+                   memo={})
 
 def _expert_layer(layer: Layer, cards: int) -> Layer:
     if not layer.mlp or not layer.mlp.experts: return layer
     own = _must_divide('experts', layer.mlp.experts, cards)
-    return replace(layer, weights=tuple(replace(w, shape=(own, *w.shape[1:])) if w.kind == 'expert' else w for w in layer.weights))
+    return replace(layer, weights=tuple(replace(w, shape=(own, *w.shape[1:])) if w.kind == 'expert' else w
+                                        for w in layer.weights))
 
 def expert_slice(architecture: Architecture, cards: int) -> Architecture:
     "The slice of one card under expert parallel."
-    if not any(x.mlp and x.mlp.experts for x, _ in architecture.groups): raise Refused(f'{architecture.name} has no experts: choose another strategy')
+    if not any(x.mlp and x.mlp.experts for x,
+               _ in architecture.groups): raise Refused(f'{architecture.name} has no experts: choose another strategy')
     seen = {id(layer): _expert_layer(layer, cards) for layer, _ in architecture.groups}
     return replace(architecture, layers=tuple(seen[id(x)] for x in architecture.layers), memo={})
 
-# %% ../../nbs/estimate/40_strategies.ipynb #f5382f49
+# %% ../../nbs/estimate/40_strategies.ipynb #3ad9bcd7
 def card_parts(architecture: Architecture, s: Setting) -> list[list[Part]]:
     "The parts of each card under the setting's strategy; equal cards share one list."
     if s.cards == 1: return [parts_of(architecture, s)]
@@ -144,5 +167,6 @@ def card_parts(architecture: Architecture, s: Setting) -> list[list[Part]]:
     if s.strategy == 'layers': return split_layers(architecture, s)
     if s.strategy == 'shard': return shard(architecture, s)
     key, slice_of = (s.strategy, s.cards), tensor_slice if s.strategy == 'tensor' else expert_slice
-    if key not in architecture.memo: architecture.memo[key] = _header_share(architecture, slice_of(architecture, s.cards))
+    if key not in architecture.memo: architecture.memo[key] = _header_share(architecture,
+            slice_of(architecture, s.cards))
     return [parts_of(architecture.memo[key], s)] * s.cards

@@ -7,18 +7,19 @@ __all__ = ['RECOMPUTED', 'Saved', 'Trained', 'targeted', 'linear_names', 'traine
            'train_flow', 'forward_tape', 'saved_activations', 'outer_saved', 'loss_tapes', 'gradient_part',
            'loss_parts', 'backward_parts', 'closing_parts', 'standing_parts', 'training_parts']
 
-# %% ../../nbs/estimate/30_training.ipynb #40c8d550
+# %% ../../nbs/estimate/30_training.ipynb #ce473716
 from dataclasses import dataclass, replace
+from math import prod
 from ..documents import Refused
 from .activations import Flow, Tape, block, normalize
 from .backward import block_back
 from .inference import _inputs, flow
 from .layers import Architecture, Layer, Weight
-from .moments import Part, library_parts, live_parts, resident_parts
+from .moments import Part, idle_part, library_parts, live_parts, resident_parts
 from .runtime import alone, blocks
 from .settings import BYTES, Setting
 
-# %% ../../nbs/estimate/30_training.ipynb #c8e7ce1c
+# %% ../../nbs/estimate/30_training.ipynb #67498e28
 @dataclass(frozen=True, slots=True)
 class Trained:
     "Tensors that have gradients."
@@ -32,7 +33,8 @@ def _all_weights(architecture: Architecture, s: Setting) -> Trained:
     if 'trained' not in architecture.memo:
         found = architecture.weights
         factored = sum(n * w.tensors * _statistics(w.shape) for w, n in found)
-        architecture.memo['trained'] = (architecture.parameters, sum(n * w.tensors for w, n in found), max((w.elements // w.tensors for w, _ in found), default=0), factored)
+        architecture.memo['trained'] = (architecture.parameters, sum(n * w.tensors for w, n in found),
+                                        max((w.elements // w.tensors for w, _ in found), default=0), factored)
     elements, tensors, largest, factored = architecture.memo['trained']
     return Trained(elements, tensors, largest, BYTES[s.dtype], factored)
 
@@ -43,8 +45,10 @@ def _statistics(shape: tuple[int, ...]) -> int:
 
 def targeted(architecture: Architecture, s: Setting) -> list[tuple[Weight, int]]:
     "The matrices that carry adapters, with their counts."
-    found = [(w, n) for w, n in architecture.weights if w.kind == 'linear' and w.name in s.lora_targets and len(w.shape) == 2]
-    if not found: raise Refused(f'none of the LoRA targets {", ".join(s.lora_targets)} is a linear layer of {architecture.name}: its layers have {", ".join(linear_names(architecture))}')
+    found = [(w, n) for w, n in architecture.weights if w.kind == 'linear' and w.name in s.lora_targets
+             and len(w.shape) == 2]
+    if not found: raise Refused(f'none of the LoRA targets {", ".join(s.lora_targets)} is a linear layer of '
+                                f'{architecture.name}: its layers have {", ".join(linear_names(architecture))}')
     return found
 
 def linear_names(architecture: Architecture) -> list[str]:
@@ -56,32 +60,46 @@ def trained(architecture: Architecture, s: Setting) -> Trained:
     if s.lora_rank is None: return _all_weights(architecture, s)
     found = targeted(architecture, s)
     elements = sum(n * s.lora_rank * sum(w.shape) for w, n in found)
-    return Trained(elements, 2 * sum(n for _, n in found), max(s.lora_rank * max(w.shape) for w, _ in found), BYTES[s.lora_dtype], elements // s.lora_rank)
+    return Trained(elements, 2 * sum(n for _, n in found), max(s.lora_rank * max(w.shape) for w, _ in found),
+                   BYTES[s.lora_dtype], elements // s.lora_rank)
 
-# %% ../../nbs/estimate/30_training.ipynb #d1e19fe8
+# %% ../../nbs/estimate/30_training.ipynb #14ad0186
 _ADAM = 'torch/optim/adam.py'
+
+def _adamw_state(t: Trained, s: Setting) -> tuple[int, str, str]:
+    steps = 512 * t.tensors if s.optimizer_mode == 'fused' else 0
+    formula = f'2 x {t.elements:,} x {t.width} B' + (f' + {t.tensors:,} step counters' if steps else '')
+    return 2 * t.elements * t.width + steps, formula, _ADAM + ': exp_avg and exp_avg_sq'
 
 def optimizer_state(t: Trained, s: Setting) -> tuple[int, str, str]:
     "Bytes, formula and source of what the optimizer keeps."
-    if s.optimizer == 'adamw':
-        steps = 512 * t.tensors if s.optimizer_mode == 'fused' else 0
-        return 2 * t.elements * t.width + steps, f'2 x {t.elements:,} x {t.width} B' + (f' + {t.tensors:,} counters' if steps else ''), _ADAM + ': exp_avg and exp_avg_sq'
-    if s.optimizer == 'sgd-momentum': return t.elements * t.width, f'{t.elements:,} x {t.width} B', 'torch/optim/sgd.py: momentum_buffer'
-    if s.optimizer == 'adafactor': return t.factored * t.width, f'{t.factored:,} x {t.width} B', 'torch/optim/_adafactor.py: row_var and col_var'
-    if s.optimizer == 'adamw-8bit': return 2 * t.elements + 2 * 4 * -(-t.elements // 256), f'2 x {t.elements:,} x (1 + 4/256) B', 'bitsandbytes AdamW8bit: blocks of 256'
+    if s.optimizer == 'adamw': return _adamw_state(t, s)
+    if s.optimizer == 'sgd-momentum':
+        return t.elements * t.width, f'{t.elements:,} x {t.width} B', 'torch/optim/sgd.py: momentum_buffer'
+    if s.optimizer == 'adafactor':
+        return t.factored * t.width, f'{t.factored:,} x {t.width} B', 'torch/optim/_adafactor.py: row_var and col_var'
+    if s.optimizer == 'adamw-8bit':
+        size = 2 * t.elements + 2 * 4 * -(-t.elements // 256)
+        return size, f'2 x {t.elements:,} x (1 + 4/256) B', 'bitsandbytes AdamW8bit: blocks of 256'
     return 0, '0', 'torch/optim/sgd.py: no state without momentum'
+
+_TEMPORARIES = {('adamw', 'foreach'): (1, 'elements', _ADAM + ': _foreach_sqrt of all exp_avg_sq'),
+                ('adamw', 'single'): (2, 'largest', _ADAM + ': square root and denominator of the largest tensor')}
+_ADAFACTOR = (1, 'largest', 'torch/optim/_adafactor.py: variance estimate of the largest tensor')
 
 def optimizer_temporaries(t: Trained, s: Setting) -> tuple[int, str, str]:
     "Bytes, formula and source of what the step makes and frees."
-    if s.optimizer == 'adamw' and s.optimizer_mode == 'foreach': return t.elements * t.width, f'{t.elements:,} x {t.width} B', _ADAM + ': _foreach_sqrt of all exp_avg_sq'
-    if s.optimizer == 'adamw' and s.optimizer_mode == 'single': return 2 * t.largest * t.width, f'2 x {t.largest:,} x {t.width} B', _ADAM + ': square root and denominator of the largest tensor'
-    if s.optimizer == 'adafactor': return t.largest * t.width, f'{t.largest:,} x {t.width} B', 'torch/optim/_adafactor.py: variance estimate of the largest tensor'
-    return 0, '0', f'torch/optim: {s.optimizer} {s.optimizer_mode} makes no tensors of the parameters\' size'
+    found = _ADAFACTOR if s.optimizer == 'adafactor' else _TEMPORARIES.get((s.optimizer, s.optimizer_mode))
+    if not found: return 0, '0', f'torch/optim: {s.optimizer} makes no tensors of the size of the parameters'
+    copies, of, source = found
+    size = getattr(t, of)
+    return copies * size * t.width, f'{copies} x {size:,} x {t.width} B', source
 
-# %% ../../nbs/estimate/30_training.ipynb #1f87c43e
+# %% ../../nbs/estimate/30_training.ipynb #dd46552e
 def train_flow(architecture: Architecture, s: Setting, layer: Layer) -> Flow:
     "A saving tape with this setting's sizes."
     f = flow(architecture, s, layer, s.context_tokens, s.context_tokens, saving=True)
+    if s.fused_norms: f.style = replace(f.style, norm='fused')
     f.frozen, f.rank, f.targets, f.adapter = s.lora_rank is not None, s.lora_rank or 0, s.lora_targets, BYTES[s.lora_dtype]
     return f
 
@@ -90,17 +108,19 @@ def forward_tape(architecture: Architecture, s: Setting, layer: Layer) -> Flow:
     f = train_flow(architecture, s, layer)
     block(f, layer)
     f.tape.keep('layer output') if _output_kept(f) else f.tape.drop('layer output')
-    if f.mixed: f.tape.make('weights in the compute dtype', sum(w.elements for w in layer.weights if w.kind == 'linear'), f.compute)
+    if f.mixed: f.tape.make('weights in the compute dtype',
+                            sum(w.elements for w in layer.weights if w.kind == 'linear'), f.compute)
     f.tape.keep('weights in the compute dtype')
     return f
 
 def _output_kept(f: Flow) -> bool:
     # The next norm saves its input itself, unless it makes a float32 copy of it first; a product saves it where norms follow the parts.
     if f.style.post_norm: return not f.frozen and not f.mixed
-    return f.style.norm == 'layer' or f.stream == 4
+    return f.style.norm in ('layer', 'fused') or f.stream == 4
 
 # Selective checkpointing (Korthikanti 2022) recomputes the inside of attention and keeps the rest.
-RECOMPUTED = ('repeated keys', 'repeated values', 'probabilities', 'probabilities in float32', 'log sums', 'scaled queries', 'scaled keys', 'expanded values', 'additive mask')
+RECOMPUTED = ('repeated keys', 'repeated values', 'probabilities', 'probabilities in float32', 'log sums',
+              'scaled queries', 'scaled keys', 'expanded values', 'additive mask')
 
 Saved = dict[str, tuple[int, list[tuple[int, tuple[int, ...]]]]]
 
@@ -110,11 +130,12 @@ def saved_activations(architecture: Architecture, s: Setting) -> tuple[Saved, li
     found: Saved = {}
     for layer, n, f in kinds:
         if s.checkpointing == 'full':
-            size = alone(f.tokens * architecture.hidden * f.stream)
-            _collect(found, 'layer inputs', n, size, (f.tokens, architecture.hidden, f.stream))
+            factors = (f.tokens, architecture.hidden, 4 if s.wide_inputs else f.stream)
+            _collect(found, 'layer inputs', n, alone(prod(factors)), factors)
             continue
         for name, (size, factors) in f.tape.saved().items():
-            if name != 'layer input' and not (s.checkpointing == 'selective' and name in RECOMPUTED): _collect(found, name, n, size, factors)
+            if name != 'layer input' and not (s.checkpointing == 'selective' and name in RECOMPUTED): _collect(found,
+                    name, n, size, factors)
     if s.lora_rank and s.checkpointing != 'full': _without_first(found, architecture, kinds)
     return found, kinds
 
@@ -128,7 +149,7 @@ def _collect(found: Saved, name: str, n: int, size: int, factors: tuple[int, ...
     before, formula = found.get(name, (0, []))
     found[name] = (before + n * size, formula + [(n, factors)])
 
-# %% ../../nbs/estimate/30_training.ipynb #f88dae81
+# %% ../../nbs/estimate/30_training.ipynb #484645bf
 def outer_saved(architecture: Architecture, s: Setting) -> Tape:
     "What is saved between the embedding and the loss, outside the layers."
     f = train_flow(architecture, s, architecture.layers[-1])
@@ -140,7 +161,8 @@ def outer_saved(architecture: Architecture, s: Setting) -> Tape:
     if any(w.kind == 'norm' for w in architecture.embeddings):
         t.make('embedding sum', f.tokens, f.hidden, f.stream)
         t.keep('embedding sum')
-    first_kept = s.checkpointing != 'full' and _output_kept(f) and not (f.frozen and f.style.norm != 'layer' and f.stream != 4)
+    first_kept = s.checkpointing != 'full' and _output_kept(f) and not (f.frozen and f.style.norm != 'layer'
+        and f.stream != 4)
     if first_kept: t.keep('embeddings')
     t.keep('rotary tables', 'attention mask')
     t.drop('embeddings')
@@ -148,7 +170,7 @@ def outer_saved(architecture: Architecture, s: Setting) -> Tape:
     if not style.post_norm or style.norm != 'layer': normalize(f, 'layer output', 'final norm')
     if architecture.head_transform: _transform(f, architecture)
     if f.mixed: _mixed_head(f, architecture)
-    t.kept.discard('layer output')
+    if s.checkpointing != 'full' or not _output_kept(f): t.kept.discard('layer output')
     t.drop('layer output', 'final norm')
     t.make('labels', 3, f.tokens, 8)
     t.keep('labels')
@@ -170,10 +192,13 @@ def loss_tapes(architecture: Architecture, s: Setting) -> tuple[Tape, Tape]:
     "The tensors of the loss forward and backward."
     rows, v, width, capped = s.batch * s.context_tokens, architecture.vocabulary, s.compute, architecture.style.softcap
     ahead, back = Tape(), Tape()
+    if s.lora_rank: ahead.make('final norm', rows, architecture.hidden, width)
     if s.loss == 'fused': return ahead, back
     ahead.make('logits', rows, v, width)
     if capped: ahead.make('logits tanh', rows, v, width)
     if width != 4 and architecture.style.float32_logits: ahead.make('logits in float32', rows, v, 4)
+    if s.loss in ('shifted', 'in-place'): ahead.make('shifted logits', rows, v, 4)
+    if s.loss == 'in-place': return ahead, back
     ahead.make('log softmax', rows, v, 4)
     if capped: back.make('logits tanh', rows, v, width)
     for name in ('log softmax', 'gradient of the loss', 'gradient of log softmax'): back.make(name, rows, v, 4)
@@ -187,14 +212,15 @@ def _narrow_loss(rows: int, v: int, width: int) -> Tape:
     for name in ('log softmax in float32', 'gradient of the loss'): back.make(name, rows, v, 4)
     return back
 
-# %% ../../nbs/estimate/30_training.ipynb #ed8b0c23
+# %% ../../nbs/estimate/30_training.ipynb #8696399f
 _SAVED = "saved for the backward pass: operation order of transformers' modeling code, PyTorch derivatives.yaml"
 _LIVE = "alive at that moment: operation order of transformers' modeling code and of autograd"
 
 def gradient_part(t: Trained, moment: str | None, elements: int | None = None) -> Part:
     "Gradients of so many elements; all where it is not said."
     n = t.elements if elements is None else elements
-    return Part('gradients', n * t.width, 'one for each trained parameter, in its dtype', f'{n:,} x {t.width} B', moment=moment)
+    return Part('gradients', n * t.width, 'one for each trained parameter, in its dtype', f'{n:,} x {t.width} B',
+                moment=moment)
 
 def _saved_parts(saved: Saved, moment: str) -> list[Part]:
     return [Part(name, size, _SAVED, formula, moment=moment) for name, (size, formula) in saved.items()]
@@ -204,8 +230,9 @@ def _outer_parts(outer: Tape, moment: str) -> list[Part]:
 
 def loss_parts(architecture: Architecture, s: Setting, t: Trained, saved: Saved, outer: Tape) -> list[Part]:
     "The end of the forward pass and the beginning of the backward pass."
-    parts = []
-    for moment, tape in zip(('loss', 'loss backward'), loss_tapes(architecture, s)):
+    ahead, back = loss_tapes(architecture, s)
+    parts = [idle_part(ahead, back, 'loss backward')]
+    for moment, tape in (('loss', ahead), ('loss backward', back)):
         parts += _saved_parts(saved, moment) + _outer_parts(outer, moment) + live_parts(tape, moment, _LIVE)
         if s.accumulation > 1: parts.append(gradient_part(t, moment))
     return parts
@@ -220,7 +247,8 @@ def _backward_tape(f: Flow, layer: Layer, recompute: bool) -> Tape:
 def _own_gradients(layer: Layer, s: Setting) -> int:
     return 0 if s.lora_rank else sum(w.elements for w in layer.weights)
 
-def backward_parts(architecture: Architecture, s: Setting, t: Trained, saved: Saved, outer: Tape, kinds: list[tuple[Layer, int, Flow]]) -> list[Part]:
+def backward_parts(architecture: Architecture, s: Setting, t: Trained, saved: Saved, outer: Tape,
+                   kinds: list[tuple[Layer, int, Flow]]) -> list[Part]:
     "The way back at the last and at the first layer."
     full = s.checkpointing == 'full'
     last, first = architecture.layers[-1], architecture.layers[0]
@@ -229,31 +257,38 @@ def backward_parts(architecture: Architecture, s: Setting, t: Trained, saved: Sa
     if not s.lora_rank: outside += architecture.tied_elements
     everything = s.accumulation > 1
     parts = []
-    for moment, layer, done in (('backward, last layer', last, outside), ('backward, first layer', first, t.elements - _own_gradients(first, s) - _embedding(architecture, s))):
+    for moment, layer, done in (('backward, last layer', last, outside),
+                                ('backward, first layer', first,
+                                 t.elements - _own_gradients(first, s) - _embedding(architecture, s))):
         tape, count = tapes[id(layer)], dict((id(x), n) for x, n, _ in kinds)[id(layer)]
         kept = saved if moment.endswith('last layer') else {}
         rest = {name: (size - (0 if full else size // count), formula) for name, (size, formula) in kept.items()}
         parts += _saved_parts({k: v for k, v in rest.items() if v[0]}, moment) + live_parts(tape, moment, _LIVE)
-        if s.lora_rank is None or everything: parts.append(gradient_part(t, moment, t.elements if everything else max(0, done)))
+        if s.lora_rank is None or everything: parts.append(gradient_part(t, moment,
+                t.elements if everything else max(0, done)))
     return parts
 
 def _embedding(architecture: Architecture, s: Setting) -> int:
     return 0 if s.lora_rank or architecture.tied_elements else architecture.table_elements
 
-# %% ../../nbs/estimate/30_training.ipynb #4908b973
+# %% ../../nbs/estimate/30_training.ipynb #27b6d2fb
 def closing_parts(architecture: Architecture, s: Setting, t: Trained) -> list[Part]:
     "The embedding's gradient and the optimizer's step."
     tied = architecture.tied_elements if s.lora_rank is None else 0
     parts = [gradient_part(t, 'embedding gradient'), gradient_part(t, 'optimizer step')]
-    if tied: parts.append(Part('second gradient of the tied embedding', tied * t.width, 'embedding_dense_backward makes a whole matrix', f'{tied:,} x {t.width} B', moment='embedding gradient'))
+    if tied: parts.append(Part('second gradient of the tied embedding', tied * t.width,
+                               'embedding_dense_backward makes a whole matrix', f'{tied:,} x {t.width} B',
+                               moment='embedding gradient'))
     size, formula, source = optimizer_temporaries(t, s)
     if size: parts.append(Part('optimizer temporaries', size, source, formula, moment='optimizer step'))
     return parts
 
 def standing_parts(architecture: Architecture, s: Setting, t: Trained) -> list[Part]:
     "Adapters, optimizer state and token numbers."
-    parts = [Part('token numbers', blocks(s.batch * s.context_tokens * 8), 'int64 token numbers of the batch', f'{s.batch:,} x {s.context_tokens:,} x 8 B')]
-    if s.lora_rank: parts.append(Part('adapters', t.elements * t.width, 'two thin matrices for each targeted one, peft', f'{t.elements:,} x {t.width} B'))
+    parts = [Part('token numbers', blocks(s.batch * s.context_tokens * 8), 'int64 token numbers of the batch',
+                  f'{s.batch:,} x {s.context_tokens:,} x 8 B')]
+    if s.lora_rank: parts.append(Part('adapters', t.elements * t.width, 'two thin matrices for each targeted one, peft',
+                                      f'{t.elements:,} x {t.width} B'))
     size, formula, source = optimizer_state(t, s)
     if size: parts.append(Part('optimizer state', size, source, formula))
     return parts

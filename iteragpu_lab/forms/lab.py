@@ -12,7 +12,7 @@ from pathlib import Path
 from ..commands import Verb, columns
 from ..documents import Refused, refusal, write_new
 
-# %% ../../nbs/forms/90_lab.ipynb #4c10bef4
+# %% ../../nbs/forms/90_lab.ipynb #3fc4b506
 def workbook_path() -> Path: # an existing folder
     "Where the installed chapters lie: in the package, or in the working copy that it is installed from"
     package = Path(importlib.util.find_spec('iteragpu_lab').origin).parent
@@ -20,11 +20,12 @@ def workbook_path() -> Path: # an existing folder
         if folder.is_dir(): return folder
     raise FileNotFoundError('the chapters of the workbook are missing from this installation; install the lab again')
 
-def chapters() -> list[Path]: # in the order of an experiment
-    "The installed chapters"
-    return sorted(workbook_path().glob('[0-9]*.ipynb'))
+def chapters() -> list[str]: # in the order of an experiment, then the examples
+    "The installed chapters and the example documents that they begin with, relative to the workbook"
+    root = workbook_path()
+    return [o.relative_to(root).as_posix() for pattern in ('[0-9]*.ipynb', 'examples/*') for o in sorted(root.glob(pattern)) if o.is_file()]
 
-# %% ../../nbs/forms/90_lab.ipynb #e7ca480e
+# %% ../../nbs/forms/90_lab.ipynb #a57f5d2b
 MARKS = '.iteragpu-workbook.json' # fingerprints of the chapters as they were copied
 STATES = dict(new='copied', current='is there already', updated='replaced by its newer version; you had not changed it', kept='left as it is, because you changed it')
 
@@ -44,6 +45,7 @@ def _replace(path: Path, content: bytes) -> None:
 def _lay(chapter: Path, target: Path, mark: str | None) -> str: # a key of `STATES`
     "Copy one chapter, unless what is there belongs to the reader"
     content = chapter.read_bytes()
+    target.parent.mkdir(exist_ok=True)
     if not os.path.lexists(target):
         write_new(target, content)
         return 'new'
@@ -54,22 +56,23 @@ def _lay(chapter: Path, target: Path, mark: str | None) -> str: # a key of `STAT
     _replace(target, content)
     return 'updated'
 
-# %% ../../nbs/forms/90_lab.ipynb #50e915f6
+# %% ../../nbs/forms/90_lab.ipynb #b44ac31a
 def copy_workbook(folder: str | Path, # the reader's; made if it does not exist
-                  sources: Sequence[Path] | None = None, # the chapters; the installed ones if absent
+                  root: Path, # where the chapters are
+                  names: Sequence[str], # of the chapters, relative to the root
                  ) -> dict[str, str]: # chapter to a key of `STATES`
     "Lay chapters into a folder, never over one that was changed"
-    folder, sources = Path(folder), chapters() if sources is None else sources
+    folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         marks = _marks(folder)
-        done = {o.name: _lay(o, folder / o.name, marks.get(o.name)) for o in sources}
-        marks |= {o.name: _mark(o.read_bytes()) for o in sources if done[o.name] != 'kept'}
+        done = {o: _lay(root / o, folder / o, marks.get(o)) for o in names}
+        marks |= {o: _mark((root / o).read_bytes()) for o in names if done[o] != 'kept'}
         _replace(folder / MARKS, json.dumps(marks, indent=1).encode())
     except OSError as e: raise refusal(folder, e) from e
     return done
 
-# %% ../../nbs/forms/90_lab.ipynb #49dcd1e7
+# %% ../../nbs/forms/90_lab.ipynb #1f509a37
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('folder', nargs='?', default='iteragpu-workbook', metavar='DIR', help='folder for the chapters (default iteragpu-workbook)')
     parser.add_argument('--no-open', action='store_true', help='lay the chapters out and do not start JupyterLab')
@@ -85,7 +88,7 @@ def _open(folder: str, options: Sequence[str]) -> int:
         except KeyboardInterrupt: continue # Ctrl-C reaches JupyterLab too, which asks what to do; this process leaves after it
 
 def _run(args: argparse.Namespace) -> int:
-    done = copy_workbook(args.folder)
+    done = copy_workbook(args.folder, workbook_path(), chapters())
     print(columns([(name, STATES[state]) for name, state in done.items()]), flush=True)
     return 0 if args.no_open else _open(args.folder, args.jupyter)
 

@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['minutes', 'state_line', 'progress_bar', 'failure_line', 'measurement_pictures', 'recorded_runs', 'recorded_line',
-           'measure_controls', 'limit_seconds', 'MeasureView', 'found_run', 'machine_words', 'show_machine',
+           'measure_controls', 'show_for_work', 'MeasureView', 'found_run', 'machine_words', 'show_machine',
            'MeasureForm']
 
-# %% ../../nbs/forms/07_measure.ipynb #2c98de98
-import shlex, threading
+# %% ../../nbs/forms/07_measure.ipynb #68231bed
+import argparse, shlex, threading
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -20,9 +20,11 @@ from .form import Inputs, Results, kept
 from .pieces import Html, frame, phases_plot, phases_table, sentence
 from .running import Run, look
 from .words import say
-from ..measure.protocol import DTYPES, MEASURE, refuse_taken
+from ..measure.protocol import DTYPES, refuse_taken
+from ..measure.worker import MEASURE
+from ..measure.workloads import TASKS_MEASURED
 from ..reading import read
-from ..units import gib, whole
+from ..units import gib
 
 # %% ../../nbs/forms/07_measure.ipynb #ec1fb875
 def minutes(seconds: float) -> str: # such as '1:05'
@@ -76,21 +78,37 @@ def recorded_line(measurement: Measurement) -> str: # HTML
     name = measurement.effective.get('device_name') or measurement.environment.get('gpu', {}).get('name') or '?'
     return sentence(say('measure.recorded_say', name=name, at=measurement.created_at), 'say')
 
-# %% ../../nbs/forms/07_measure.ipynb #e3b9dad0
-def measure_controls() -> list[Control]:
-    "The options of a measurement, and a time limit of the form's own"
-    return [text_box('--device', say('measure.device'), 'cuda:0', say('measure.device_hint'), needed=True),
-            text_box('--batch', say('measure.batch'), '2', needed=True), text_box('--context', say('measure.context'), '128', needed=True),
-            text_box('--width', say('measure.width'), '1024', needed=True), menu('--dtype', say('measure.dtype'), DTYPES),
-            text_box('--warmup', say('measure.warmup'), '3', needed=True), text_box('--repeats', say('measure.repeats'), '5', needed=True),
-            text_box('--output', say('measure.output'), 'measurement.json', say('measure.output_hint'), needed=True),
-            text_box('limit', say('measure.limit'), '10', say('measure.limit_hint'))]
+# %% ../../nbs/forms/07_measure.ipynb #7f50092a
+_WORKS = dict(network=('--width',), preset=('--preset', '--task', '--new-tokens', '--attention', '--optimizer', '--checkpointing'), own=('--workload',))
+_WITHOUT_SIZES = ('--batch', '--context', '--dtype') # one's own code has its own sizes
 
-def limit_seconds(control: Control) -> int | None: # None for no limit
-    "The time limit in seconds"
-    text = control.field.value.strip()
-    try: return 60 * whole(text, say('measure.limit')) if text else None
-    except ValueError as e: raise Refused(f'limit {e}') from None
+def measure_controls() -> list[Control]:
+    "The options of a measurement"
+    works = [(say('measure.network'), 'network'), (say('measure.preset_work'), 'preset'), (say('measure.own_work'), 'own')]
+    presets = [o.stem for o in sorted(data_path('models').glob('*.json'))]
+    return [menu('work', say('measure.work'), works), text_box('--device', say('measure.device'), 'cuda:0', say('measure.device_hint'), needed=True),
+            menu('--preset', say('measure.preset'), presets, 'llama-3.2-1b', say('measure.preset_hint')), menu('--task', say('measure.task'), TASKS_MEASURED),
+            text_box('--workload', say('measure.workload'), hint=say('measure.workload_hint')),
+            text_box('--batch', say('measure.batch'), '2', needed=True), text_box('--context', say('measure.context'), '128', needed=True),
+            text_box('--new-tokens', say('measure.new_tokens')), text_box('--width', say('measure.width'), '1024', needed=True), menu('--dtype', say('measure.dtype'), DTYPES),
+            menu('--attention', say('measure.attention'), ('sdpa', 'eager')), menu('--optimizer', say('measure.optimizer'), ('adamw', 'sgd')),
+            menu('--checkpointing', say('measure.checkpointing'), ('none', 'full')), *_run_controls()]
+
+def _run_controls() -> list[Control]:
+    return [text_box('--warmup', say('measure.warmup'), '3', needed=True), text_box('--repeats', say('measure.repeats'), '5', needed=True),
+            text_box('--max-seconds', say('measure.limit'), hint=say('measure.limit_hint')), text_box('--max-gpu-gib', say('measure.gpu_limit'), hint=say('measure.gpu_limit_hint')),
+            text_box('--output', say('measure.output'), 'measurement.json', say('measure.output_hint'), needed=True)]
+
+# %% ../../nbs/forms/07_measure.ipynb #9c73f4c6
+def show_for_work(inputs: Inputs, # of `measure_controls`
+                 ) -> None:
+    "Show the options of the chosen work, and of its task"
+    work, task = inputs['work'].field.value, inputs['--task'].field.value
+    for name, flags in _WORKS.items():
+        for flag in flags: inputs[flag].show(name == work)
+    for flag in _WITHOUT_SIZES: inputs[flag].show(work != 'own')
+    inputs['--new-tokens'].show(work == 'preset' and task == 'decode')
+    for flag in ('--optimizer', '--checkpointing'): inputs[flag].show(work == 'preset' and task == 'train')
 
 # %% ../../nbs/forms/07_measure.ipynb #4e2cbbe0
 class MeasureView:
@@ -159,7 +177,7 @@ def show_machine(view: MeasureView, # where
     except Exception as e: words = say('measure.no_gpu', reason=e), say('measure.no_gpu_next')
     view.show_machine(*words)
 
-# %% ../../nbs/forms/07_measure.ipynb #7326c4d9
+# %% ../../nbs/forms/07_measure.ipynb #5660d5fe
 class MeasureForm:
     "Measure on a GPU, in a process of its own"
     def __init__(self,
@@ -183,17 +201,18 @@ class MeasureForm:
 
     def update(self, _: Any = None) -> None:
         "Check the settings; show what is on disk of the run that they name"
+        show_for_work(self.inputs)
         self.inputs.clear()
-        try: args, _ = self._asked()
+        try: args = self._asked()
         except Refused as e: return self._refuse(e)
         if self.run.running: return self.draw()
         self.run = found_run(Path(args.output), self.draw)
         self.draw()
 
-    def _asked(self) -> tuple[Any, int | None]:
+    def _asked(self) -> argparse.Namespace:
         given = self.inputs.arguments()
         self.command = shlex.join(['iteragpu', MEASURE.name, *given])
-        return self.inputs.parser.parse_args(given), limit_seconds(self.inputs['limit'])
+        return self.inputs.parser.parse_args(given)
 
     def _refuse(self, error: Refused) -> None:
         words = self.inputs.refuse(str(error))
@@ -208,11 +227,11 @@ class MeasureForm:
         "Start the run that the settings ask for"
         self.inputs.clear()
         try:
-            args, limit = self._asked()
+            args = self._asked()
             refuse_taken(args.output)
             if self.run.running: raise Refused(say('measure.already'))
             self.run = _RUNS[Path(args.output).resolve()] = Run(self.draw)
-            self.run.start([MEASURE.name, *self.inputs.arguments()], args.output, limit)
+            self.run.start([MEASURE.name, *self.inputs.arguments()], args.output)
         except Refused as e: return self._refuse(e)
         self.draw()
 

@@ -4,41 +4,42 @@
 
 # %% auto #0
 __all__ = ['BLUE', 'ORANGE', 'GREEN', 'PINK', 'SKY', 'RED', 'YELLOW', 'GREY', 'STYLE', 'FIGURES', 'colour', 'frame', 'sentence',
-           'Html', 'Markup', 'table', 'folded', 'svg', 'steps', 'Part', 'shown_figure', 'alive', 'parts_of', 'gathered',
-           'key', 'ink', 'verdict', 'bar', 'memory_bar', 'lines_table', 'peaks_table', 'near', 'phases_plot',
-           'phases_table', 'Pair', 'error_percent', 'pairs_table', 'pairs_plot', 'unit_cost', 'cost_plot', 'Block',
-           'day_plan', 'plan_table', 'thinned', 'timeline', 'culprits']
+           'Html', 'Markup', 'table', 'folded', 'svg', 'steps', 'near', 'Part', 'shown_figure', 'alive', 'parts_of',
+           'gathered', 'key', 'ink', 'verdict', 'bar', 'memory_bar', 'lines_table', 'peaks_table', 'moments_of',
+           'moments_plot', 'phases_plot', 'phases_table', 'Pair', 'error_percent', 'pairs_table', 'pairs_plot',
+           'unit_cost', 'cost_plot', 'Block', 'day_plan', 'plan_table', 'thinned', 'timeline', 'culprits']
 
-# %% ../../nbs/forms/02_pieces.ipynb #faa6fbd6
+# %% ../../nbs/forms/02_pieces.ipynb #6c0b1e59
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from ..documents import Estimate, Line, Peak, PhaseRow
 from .words import say
-from ..units import GIB, MIB, both, exact, gib, usd
+from ..units import GIB, MIB, both, exact, gib
 
-# %% ../../nbs/forms/02_pieces.ipynb #0111a3cb
+# %% ../../nbs/forms/02_pieces.ipynb #5ffa871c
 BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW, GREY = '#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#F0E442', '#999999'
 
-_KINDS = (('weight', BLUE), ('parameter', BLUE), ('gradient', ORANGE), ('optimizer', GREEN), ('master', GREEN), ('activation', PINK), ('saved', PINK),
+_KINDS = (('segment', GREY), ('context', GREY), ('weight', BLUE), ('parameter', BLUE), ('adapter', BLUE), ('gradient', ORANGE), ('optimizer', GREEN), ('master', GREEN), ('activation', PINK), ('saved', PINK),
           ('cache', SKY), ('state', SKY), ('logit', RED), ('loss', RED), ('temporar', YELLOW), ('workspace', YELLOW))
 
 def colour(name: str, # of a part of memory
-          ) -> str: # '#RRGGBB'; grey for what is neither tensors of the model nor of the step
-    "The colour of a part, the same in every picture"
-    return next((c for word, c in _KINDS if word in name.lower()), GREY)
+           moment: str | None = None, # when it is alive; None at every moment
+          ) -> str: # '#RRGGBB'
+    "The colour of a part, the same in every picture; what lives for a moment is an activation if nothing else is known"
+    return next((c for word, c in _KINDS if word in name.lower()), PINK if moment else GREY)
 
-# %% ../../nbs/forms/02_pieces.ipynb #5844f31d
+# %% ../../nbs/forms/02_pieces.ipynb #91ad02fb
 STYLE = '''<style>
-.ig{color:var(--jp-ui-font-color1,#222);background:var(--jp-layout-color1,#fff);font:13px/1.45 var(--jp-ui-font-family,sans-serif);
+.ig{color:var(--jp-ui-font-color1,#222);background:var(--jp-layout-color0,#fff);font:13px/1.45 var(--jp-ui-font-family,sans-serif);
  font-variant-numeric:tabular-nums;max-width:860px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .ig svg{display:block;max-width:100%;font:12px var(--jp-ui-font-family,sans-serif)}
 .ig svg text{fill:var(--jp-ui-font-color1,#222)} .ig svg .on{font-weight:600}
 .ig .axis{stroke:var(--jp-ui-font-color2,#666);fill:none} .ig .grid{stroke:var(--jp-border-color2,#ddd)}
-.ig .back{fill:var(--jp-layout-color2,#eee);stroke:var(--jp-ui-font-color2,#666)} .ig .part{stroke:var(--jp-layout-color1,#fff)}
+.ig .back{fill:var(--jp-layout-color2,#eee);stroke:var(--jp-ui-font-color2,#666)} .ig .part{stroke:var(--jp-layout-color0,#fff)}
 .ig .limit{stroke:var(--jp-ui-font-color0,#000);stroke-width:3} .ig .mark{stroke:var(--jp-ui-font-color1,#222)}
-.ig .hollow{fill:var(--jp-layout-color1,#fff);stroke-width:2}
+.ig .hollow{fill:var(--jp-layout-color0,#fff);stroke-width:2}
 .ig .scroll{overflow-x:auto} .ig table{border-collapse:collapse;margin:6px 0;color:inherit;background:inherit;font-size:inherit}
 .ig caption{text-align:left;font-weight:600;padding:2px 0} .ig th,.ig td{padding:2px 12px 2px 0;vertical-align:top;text-align:left;white-space:normal}
 .ig tr{border-bottom:1px solid var(--jp-border-color2,#ddd);background:inherit} .ig .n{text-align:right;white-space:nowrap}
@@ -121,6 +122,20 @@ def steps(high: int, # largest value on the axis
     while high // step > about: step = step * 5 // 2 if str(step)[0] == '2' else step * 2
     return list(range(0, high + 1, step))
 
+# %% ../../nbs/forms/02_pieces.ipynb #e5d57067
+_WIDTH, _LEFT, _RIGHT = 800, 170, 90
+
+def near(n: int, # bytes
+        ) -> str: # such as '32.01 MiB' or '13.039 GiB'
+    "A size to stand beside a mark; the table below a picture has every digit"
+    return gib(n, 3) if n >= GIB else f'{n / MIB:,.2f} MiB'
+
+def _axis(high: int, x, top: int, bottom: int) -> str:
+    "Upright lines at round values of GiB or MiB, with their labels"
+    unit, name = (GIB, 'GiB') if high >= 2 * GIB else (MIB, 'MiB') if high >= 2 * MIB else (1, 'B')
+    marks = [(n, x(n * unit)) for n in steps(high // unit)]
+    return ''.join(_line(at, top, at, bottom, 'grid') + _text(at, bottom + 15, f'{n:,} {name}', 'middle') for n, at in marks)
+
 # %% ../../nbs/forms/02_pieces.ipynb #8dd4e14c
 FIGURES = ('allocated', 'reserved', 'process')
 
@@ -143,14 +158,14 @@ def alive(line: Line, # of an estimate
     within = FIGURES.index(line.figure) <= FIGURES.index(shown_figure(peak) or 'allocated')
     return within and line.moment in (None, peak.moment) and (line.card is None or line.card == peak.card)
 
-# %% ../../nbs/forms/02_pieces.ipynb #f378a613
+# %% ../../nbs/forms/02_pieces.ipynb #ac2da8d5
 def parts_of(lines: Sequence[Line], # of an estimate
              peak: Peak, # of one card
             ) -> list[Part]: # they add up to the figure shown
     "What a peak is made of"
     figure = shown_figure(peak)
     if figure is None: return []
-    known = [Part(o.name, o.bytes, colour(o.name)) for o in lines if o.bytes and alive(o, peak)]
+    known = [Part(o.name, o.bytes, colour(o.name, o.moment)) for o in lines if o.bytes and alive(o, peak)]
     rest = getattr(peak, f'{figure}_bytes') - sum(o.bytes for o in known)
     return [*known, Part(say('bar.rest'), rest, GREY)] if rest else known
 
@@ -235,7 +250,7 @@ def memory_bar(estimate: Estimate, # any estimate
     words = say('bar.shown', figure=figure, moment=peak.moment)
     return sentence(verdict(sum(o.bytes for o in parts), usable), 'say') + bar(parts, usable, name) + sentence(words, 'quiet')
 
-# %% ../../nbs/forms/02_pieces.ipynb #b06d4787
+# %% ../../nbs/forms/02_pieces.ipynb #cde7c3e9
 def _line_cells(line: Line) -> tuple[str, ...]:
     size = (gib(line.bytes, 3), exact(line.bytes)) if line.bytes is not None else (say('plot.unknown'), '')
     where = ', '.join(o for o in (line.moment or say('lines.always'), None if line.card is None else say('lines.card', card=line.card)) if o)
@@ -243,11 +258,14 @@ def _line_cells(line: Line) -> tuple[str, ...]:
 
 def lines_table(estimate: Estimate, # any estimate
                ) -> str: # HTML
-    "Every line of an estimate, with its formula and source"
+    "Every line of an estimate with its formula and source: those of the peak, then those of other moments"
     head = [say(f'lines.{o}') for o in ('part', 'gib', 'bytes', 'figure', 'moment', 'basis', 'formula', 'source')]
+    def lines(caption, of): return table(caption, head, map(_line_cells, of), 'lrr')
+    at_peak = [o for o in estimate.lines if o.bytes is None or alive(o, estimate.peak)]
+    others = [o for o in estimate.lines if o not in at_peak]
+    more = folded(say('lines.others', count=len(others)), lines(say('lines.others', count=len(others)), others)) if others else ''
     left_out = sentence(say('lines.left_out', names=', '.join(estimate.left_out))) if estimate.left_out else ''
-    notes = ''.join(sentence(o, 'quiet') for o in estimate.notes)
-    return table(say('lines.caption'), head, map(_line_cells, estimate.lines), 'lrr') + notes + left_out
+    return lines(say('lines.caption'), at_peak) + more + ''.join(sentence(o, 'quiet') for o in estimate.notes) + left_out
 
 def _peak_cells(peak: Peak) -> tuple[str, ...]:
     def size(n): return say('plot.unknown') if n is None else gib(n, 3)
@@ -261,8 +279,30 @@ def peaks_table(estimate: Estimate, # any estimate
     why = ''.join(sentence(f'{field.removeprefix("peak.")}: {text}', 'quiet') for field, text in estimate.reasons.items() if field.startswith('peak.'))
     return table(say('peaks.caption'), head, map(_peak_cells, estimate.cards or (estimate.peak,)), 'llrrrr') + why
 
-# %% ../../nbs/forms/02_pieces.ipynb #648533b3
-_WIDTH, _LEFT, _RIGHT = 800, 170, 90
+# %% ../../nbs/forms/02_pieces.ipynb #be84e9e5
+def moments_of(estimate: Estimate, # any estimate
+               peak: Peak, # of the card
+              ) -> list[tuple[str, int]]: # moment and bytes of the figure shown, in the order of the lines
+    "How much each moment of a card needs"
+    moments = dict.fromkeys(o.moment for o in estimate.lines if o.moment) or {peak.moment: None}
+    at = {m: replace(peak, moment=m) for m in moments}
+    return [(m, sum(o.bytes for o in estimate.lines if o.bytes and alive(o, p))) for m, p in at.items()]
+
+def moments_plot(estimate: Estimate, # any estimate
+                ) -> str: # HTML
+    "A bar for each moment of the fullest card, the peak marked"
+    found = moments_of(estimate, estimate.peak)
+    high, bottom = max((n for _, n in found), default=1), 6 + 30 * len(found)
+    def x(n): return _LEFT + n * (_WIDTH - _LEFT - _RIGHT - 40) / max(high, 1)
+    body = _axis(high, x, 6, bottom)
+    for i, (name, n) in enumerate(found):
+        y, top = 12 + 30 * i, name == estimate.peak.moment
+        body += _text(_LEFT - 8, y + 13, name, 'end') + _rect(_LEFT, y, f'{x(n) - _LEFT:.1f}', 18, f'fill="{BLUE if top else SKY}"')
+        body += _text(f'{x(n) + 6:.1f}', y + 13, f'{near(n)} {say("moments.peak") if top else ""}', more='class="on"' if top else '')
+    words = say('moments.label') + ' ' + '; '.join(f'{name} {near(n)}' for name, n in found) + '.'
+    return sentence(say('moments.lead')) + svg(words, bottom + 22, body, _WIDTH)
+
+# %% ../../nbs/forms/02_pieces.ipynb #7d610d99
 _LANES = (('allocated', BLUE), ('reserved', RED))
 
 def _reading(row: PhaseRow, when: str, figure: str) -> int | None: return getattr(row, f'{when}_{figure}_bytes')
@@ -278,17 +318,6 @@ def _shown_rows(rows: Sequence[PhaseRow], most: int = 4) -> list[tuple[str, Phas
             out.append((f'{name}, {say("plot.largest", count=len(group))}', max(group, key=lambda o: (o.peak_allocated_bytes or 0, o.peak_reserved_bytes or 0))))
         else: out += [(f'{name} {o.repetition or ""}'.rstrip(), o) for o in group]
     return out
-
-def near(n: int, # bytes
-        ) -> str: # such as '32.01 MiB' or '13.039 GiB'
-    "A size to stand beside a mark; the table below a picture has every digit"
-    return gib(n, 3) if n >= GIB else f'{n / MIB:,.2f} MiB'
-
-def _axis(high: int, x, top: int, bottom: int) -> str:
-    "Upright lines at round values of GiB or MiB, with their labels"
-    unit, name = (GIB, 'GiB') if high >= 2 * GIB else (MIB, 'MiB') if high >= 2 * MIB else (1, 'B')
-    marks = [(n, x(n * unit)) for n in steps(high // unit)]
-    return ''.join(_line(at, top, at, bottom, 'grid') + _text(at, bottom + 15, f'{n:,} {name}', 'middle') for n, at in marks)
 
 # %% ../../nbs/forms/02_pieces.ipynb #3d5c60c6
 def _lane(row: PhaseRow, figure: str, fill: str, y: int, x) -> str:
@@ -343,7 +372,7 @@ def phases_table(rows: Sequence[PhaseRow], # of a measurement, or traced
     why = dict.fromkeys(f'{o.phase}, {field}: {text}' for o in rows for field, text in o.reasons.items())
     return table(say('phases.caption'), head, map(_phase_cells, rows), 'lrrrrrrrr') + ''.join(sentence(o, 'quiet') for o in why)
 
-# %% ../../nbs/forms/02_pieces.ipynb #66c8c4dd
+# %% ../../nbs/forms/02_pieces.ipynb #c74ccc92
 @dataclass(frozen=True)
 class Pair:
     "One quantity, as estimated and as measured"
@@ -352,10 +381,10 @@ class Pair:
     measured: int | None # bytes
 
 def error_percent(pair: Pair, # of one quantity
-                 ) -> str: # such as '+1.25 %'
+                 ) -> str: # such as '+1.2500 %'
     "The error of an estimate as a share of what was measured"
     if pair.estimated is None or pair.measured is None: return say('plot.unknown')
-    return '' if not pair.measured else f'{100 * (pair.estimated - pair.measured) / pair.measured:+.2f} %'
+    return '' if not pair.measured else f'{100 * (pair.estimated - pair.measured) / pair.measured:+.4f} %'
 
 def _pair_cells(pair: Pair) -> tuple[str, ...]:
     def size(n): return say('plot.unknown') if n is None else f'{n:,}'
@@ -363,10 +392,11 @@ def _pair_cells(pair: Pair) -> tuple[str, ...]:
     return pair.name, size(pair.estimated), size(pair.measured), f'{pair.estimated - pair.measured:+,}' if known else say('plot.unknown'), error_percent(pair)
 
 def pairs_table(pairs: Sequence[Pair], # one a quantity
+                caption: str = '', # what the table is
                ) -> str: # HTML
     "Estimated, measured, and the error"
     head = [say(f'pairs.{o}') for o in ('quantity', 'estimated', 'measured', 'error', 'percent')]
-    return table(say('pairs.caption'), head, map(_pair_cells, pairs), 'lrrrr')
+    return table(caption or say('pairs.caption'), head, map(_pair_cells, pairs), 'lrrrr')
 
 # %% ../../nbs/forms/02_pieces.ipynb #428ba2e1
 def _pair_bars(pair: Pair, y: int, x) -> str:
@@ -387,12 +417,13 @@ def pairs_plot(pairs: Sequence[Pair], # one a quantity
     body = _axis(high, x, 6, bottom) + _line(_LEFT, 6, _LEFT, bottom, 'axis')
     return svg(words, bottom + 22, body + ''.join(_pair_bars(o, 28 + 44 * i, x) for i, o in enumerate(pairs)), _WIDTH)
 
-# %% ../../nbs/forms/02_pieces.ipynb #24b5989e
+# %% ../../nbs/forms/02_pieces.ipynb #2d62f1a5
 def unit_cost(total_usd_cents: int, # of the whole package
               accepted: int, # distinct accepted results, at least 1
-             ) -> str: # such as '12.35 USD'
-    "Cost of one accepted result, rounded half to even to a cent"
-    return usd(round(Fraction(total_usd_cents, accepted)))
+             ) -> str: # such as '0.0924 USD'
+    "Cost of one accepted result, rounded half to even to 1/100 cent"
+    dollars, part = divmod(round(Fraction(100 * total_usd_cents, accepted)), 10_000)
+    return f'{dollars:,}.{part:04d} USD'
 
 def _counts(accepted: int) -> list[int]:
     "Numbers of results around the one that was named"

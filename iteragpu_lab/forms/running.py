@@ -63,7 +63,7 @@ class Child:
         try: os.killpg(self.process.pid, number)
         except ProcessLookupError: pass
 
-# %% ../../nbs/forms/06_running.ipynb #cd9ca4dc
+# %% ../../nbs/forms/06_running.ipynb #c79b4135
 @dataclass
 class Progress:
     "What a run has written so far"
@@ -79,9 +79,10 @@ class Progress:
 
     @property
     def expected(self) -> int | None: # None where it is not known yet
-        "Rows of the whole run: two to set up, the first pass, the warm-up, and the repetitions"
+        "Rows of the whole run: setting up, the first pass, the warm-up, and the repetitions"
         repeats = self.header.get('configuration', {}).get('repeats')
-        return None if repeats is None else 4 + repeats
+        set_up = 1 if self.header.get('workload') else 2
+        return None if repeats is None else set_up + 2 + repeats
 
     @property
     def seconds_left(self) -> float | None: # None where no repetition was timed yet
@@ -98,7 +99,7 @@ def read_progress(path: str | Path, # FILE.partial
     for line in lines: progress.add(json.loads(line))
     return progress
 
-# %% ../../nbs/forms/06_running.ipynb #f8d2b259
+# %% ../../nbs/forms/06_running.ipynb #02eaffea
 class Run:
     "A measuring command, followed through its file"
     def __init__(self,
@@ -123,12 +124,11 @@ class Run:
     def start(self,
               arguments: Sequence[str], # of `iteragpu`
               output: str | Path, # the file that they name
-              limit_seconds: float | None = None, # ends the run; None for no limit
              ) -> None:
         "Start, unless a run is under way"
         if self.running: raise Refused(say('measure.already'))
-        self.state, self.said, self.progress, self.result, self._why = 'running', '', Progress(), None, None
-        self._output, self._limit, self._since, self.elapsed_seconds = Path(output), limit_seconds, time.monotonic(), 0.0
+        self.state, self.said, self.progress, self.result, self._cancelled = 'running', '', Progress(), None, False
+        self._output, self._since, self.elapsed_seconds = Path(output), time.monotonic(), 0.0
         self.child = Child(arguments)
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
@@ -143,7 +143,9 @@ class Run:
 
     def cancel(self, _: Any = None) -> None:
         "Ask the run to end; what it measured is kept"
-        if self.running and not self._why: self._end('cancelled')
+        if self.running and not self._cancelled:
+            self._cancelled = True
+            self.child.end()
 
     def wait(self, seconds: float | None = None) -> None:
         "Wait until the run and its last report are over"
@@ -158,23 +160,18 @@ class Run:
             self._see()
             self.changed()
 
-    def _end(self, why: str) -> None:
-        self._why = why
-        self.child.end()
-
     def _follow(self) -> None:
         while (code := self.child.poll()) is None:
             self.elapsed_seconds = time.monotonic() - self._since
-            if self._limit and not self._why and self.elapsed_seconds > self._limit: self._end('timed_out')
             self.progress = read_progress(f'{self._output}.partial') or self.progress
             self.changed()
             time.sleep(self.interval)
-        self.state, self.said, self.result = outcome(code, self._why, self._output, self.child.errors())
+        self.state, self.said, self.result = outcome(code, self._cancelled, self._output, self.child.errors())
         self.changed()
 
-# %% ../../nbs/forms/06_running.ipynb #663d9a0c
+# %% ../../nbs/forms/06_running.ipynb #5c2744f3
 def outcome(code: int, # exit code
-            why: str | None, # 'cancelled' or 'timed_out' where it was told to end
+            cancelled: bool, # whether it was told to end
             output: Path, # the file that it was to write
             errors: str, # the last lines of its standard error
            ) -> tuple[str, str, Measurement | None]: # state, what to say, the measurement
@@ -182,13 +179,13 @@ def outcome(code: int, # exit code
     if output.exists():
         try: result = read(output, 'measurement')
         except Refused as e: return 'failed', str(e), None
-        return why if why == 'timed_out' else result.status, '', result
-    if why: return why, say('measure.no_rows'), None
+        return result.status, '', result
+    if cancelled: return 'cancelled', say('measure.no_rows'), None
     if code == 2: return 'refused', errors, None
     left = say('measure.left', file=f'{output}.partial') if Path(f'{output}.partial').exists() else ''
     return 'failed', f'{say("measure.ended", code=code)} {left} {errors}'.strip(), None
 
-# %% ../../nbs/forms/06_running.ipynb #c3d6a377
+# %% ../../nbs/forms/06_running.ipynb #0059fb04
 def being_written(partial: str | Path, # FILE.partial
                  ) -> bool: # also True where the system has no such locks
     "Whether a run holds the record"
@@ -204,7 +201,7 @@ def left_behind(output: str | Path, # the file that a run was to write
     "What is on disk of a run: its result, its growing record, or what it left when it was killed"
     output, partial = Path(output), Path(f'{output}.partial')
     if output.exists():
-        state, said, result = outcome(0, None, output, '')
+        state, said, result = outcome(0, False, output, '')
         return state, said or say('measure.from_file', file=output), Progress(), result
     if not partial.exists(): return 'idle', '', Progress(), None
     if being_written(partial): return 'elsewhere', say('measure.elsewhere', file=partial), read_progress(partial), None

@@ -57,12 +57,14 @@ def answers(section: str, # name of the group
     "Ask a group of questions"
     return {name: answer(f'{section}.{name}', question, reasons) for name, question in questions.items()}
 
-# %% ../../nbs/measure/01_environment.ipynb #6244d7d2
-VARIABLES = ('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'CUDA_MODULE_LOADING', 'CUDA_LAUNCH_BLOCKING', 'CUDA_DEVICE_MAX_CONNECTIONS',
-             'NVIDIA_VISIBLE_DEVICES', 'NVIDIA_TF32_OVERRIDE', 'HIP_VISIBLE_DEVICES', 'ROCR_VISIBLE_DEVICES', 'GPU_DEVICE_ORDINAL',
-             'PYTORCH_ALLOC_CONF', 'PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF', 'PYTORCH_NO_CUDA_MEMORY_CACHING',
-             'CUBLAS_WORKSPACE_CONFIG', 'CUBLASLT_WORKSPACE_SIZE', 'HIPBLASLT_WORKSPACE_SIZE', 'TORCH_ALLOW_TF32_CUBLAS_OVERRIDE',
-             'TORCH_BLAS_PREFER_CUBLASLT', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
+# %% ../../nbs/measure/01_environment.ipynb #c4cb0c6b
+VARIABLES = ('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'CUDA_MODULE_LOADING', 'CUDA_LAUNCH_BLOCKING',
+             'CUDA_DEVICE_MAX_CONNECTIONS', 'NVIDIA_VISIBLE_DEVICES', 'NVIDIA_TF32_OVERRIDE',
+             'HIP_VISIBLE_DEVICES', 'ROCR_VISIBLE_DEVICES', 'GPU_DEVICE_ORDINAL', 'PYTORCH_ALLOC_CONF',
+             'PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF', 'PYTORCH_NO_CUDA_MEMORY_CACHING',
+             'CUBLAS_WORKSPACE_CONFIG', 'CUBLASLT_WORKSPACE_SIZE', 'HIPBLASLT_WORKSPACE_SIZE',
+             'TORCH_ALLOW_TF32_CUBLAS_OVERRIDE', 'TORCH_BLAS_PREFER_CUBLASLT', 'OMP_NUM_THREADS',
+             'MKL_NUM_THREADS')
 
 def recorded_variables(names: Sequence[str], # the allowlist
                       ) -> dict[str, str | None]: # raw text; None where not set
@@ -77,7 +79,7 @@ def device_index(device: str, # as typed
     match = re.fullmatch(r'cuda:([0-9]{1,3})', device)
     return int(match[1]) if match else None
 
-# %% ../../nbs/measure/01_environment.ipynb #f835f052
+# %% ../../nbs/measure/01_environment.ipynb #5a5f115c
 def load_torch() -> tuple[Any, str | None]: # the module, or None and why
     "PyTorch, where it can be loaded"
     try: import torch
@@ -87,7 +89,8 @@ def load_torch() -> tuple[Any, str | None]: # the module, or None and why
 def _device_fault(torch: Any, device: str, index: int) -> str | None:
     if not torch.cuda.is_available(): return f'this PyTorch ({torch.__version__}) sees no GPU'
     count = torch.cuda.device_count()
-    if index >= count: return f'{device} does not exist here: PyTorch sees cuda:0' + (f' to cuda:{count - 1}' if count > 1 else ' only')
+    if index >= count:
+        return f'{device} does not exist here: PyTorch sees cuda:0' + (f' to cuda:{count - 1}' if count > 1 else ' only')
     torch.cuda.init()
     torch.cuda.get_device_properties(index)
     return None
@@ -97,12 +100,13 @@ def why_unavailable(torch: Any, # the module, or None
                     device: str, # as typed
                    ) -> str | None: # None where the device can be measured
     "The reason why a device cannot be measured here"
-    if (index := device_index(device)) is None: return f'device {device!r} is not written cuda:N, such as cuda:0'
+    if (index := device_index(device)) is None:
+        return f'device {device!r} is not written cuda:N, such as cuda:0'
     if torch is None: return no_torch
     try: return _device_fault(torch, device, index)
     except Exception as e: return f'{device} cannot be used: {cause(e)}'
 
-# %% ../../nbs/measure/01_environment.ipynb #2311ac97
+# %% ../../nbs/measure/01_environment.ipynb #0578f827
 def _no_torch() -> Any: raise NotKnown('PyTorch cannot be loaded')
 
 def _build_of(torch: Any, name: str) -> str:
@@ -113,8 +117,9 @@ def _build_of(torch: Any, name: str) -> str:
 def torch_questions(torch: Any, # the module
                    ) -> dict[str, Callable[[], Any]]: # by name
     "What is asked of PyTorch itself"
-    return dict(version=lambda: str(torch.__version__), cuda_build=lambda: _build_of(torch, 'cuda'), hip_build=lambda: _build_of(torch, 'hip'),
-                git_version=lambda: torch.version.git_version, cudnn_version=lambda: torch.backends.cudnn.version(),
+    return dict(version=lambda: str(torch.__version__), cuda_build=lambda: _build_of(torch, 'cuda'),
+                hip_build=lambda: _build_of(torch, 'hip'), git_version=lambda: torch.version.git_version,
+                cudnn_version=lambda: torch.backends.cudnn.version(),
                 visible_cards=lambda: torch.cuda.device_count() if torch.cuda.is_available() else None)
 
 def gpu_questions(torch: Any, # the module
@@ -125,12 +130,15 @@ def gpu_questions(torch: Any, # the module
     def capability():
         major, minor = torch.cuda.get_device_capability(index)
         return f'{major}.{minor}'
-    return dict(name=lambda: torch.cuda.get_device_name(index), uuid=lambda: str(properties().uuid), compute_capability=capability,
-                total_memory_bytes=lambda: properties().total_memory, free_bytes=lambda: torch.cuda.mem_get_info(index)[0],
-                device_total_bytes=lambda: torch.cuda.mem_get_info(index)[1], multiprocessors=lambda: properties().multi_processor_count,
-                l2_cache_bytes=lambda: properties().L2_cache_size, unified_memory=lambda: bool(properties().is_integrated))
+    return dict(name=lambda: torch.cuda.get_device_name(index), uuid=lambda: str(properties().uuid),
+                compute_capability=capability, total_memory_bytes=lambda: properties().total_memory,
+                free_bytes=lambda: torch.cuda.mem_get_info(index)[0],
+                device_total_bytes=lambda: torch.cuda.mem_get_info(index)[1],
+                multiprocessors=lambda: properties().multi_processor_count,
+                l2_cache_bytes=lambda: properties().L2_cache_size,
+                unified_memory=lambda: bool(properties().is_integrated))
 
-# %% ../../nbs/measure/01_environment.ipynb #c6f4dcc6
+# %% ../../nbs/measure/01_environment.ipynb #1f4aac8c
 def _allocator_settings(torch: Any, index: int) -> dict[str, Any]:
     settings = torch.cuda.memory._snapshot(index)['allocator_settings']
     return {str(k): v if isinstance(v, (bool, int, float, str)) or v is None else str(v) for k, v in settings.items()}
@@ -139,24 +147,30 @@ def allocator_questions(torch: Any, # the module
                         index: int, # of the device
                        ) -> dict[str, Callable[[], Any]]: # by name
     "What is asked of PyTorch's allocator"
-    return dict(backend=lambda: torch.cuda.get_allocator_backend(), settings=lambda: _allocator_settings(torch, index))
+    return dict(backend=lambda: torch.cuda.get_allocator_backend(),
+                settings=lambda: _allocator_settings(torch, index))
 
-# %% ../../nbs/measure/01_environment.ipynb #a4656d05
+# %% ../../nbs/measure/01_environment.ipynb #a2bb4e9e
 def numerics_questions(torch: Any, # the module
                       ) -> dict[str, Callable[[], Any]]: # by name
     "What is asked about precision and determinism"
     cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
-    return dict(float32_matmul_precision=torch.get_float32_matmul_precision, matmul_fp32_precision=lambda: cuda.matmul.fp32_precision,
-                matmul_allow_tf32=lambda: cuda.matmul.allow_tf32, cudnn_conv_fp32_precision=lambda: cudnn.conv.fp32_precision,
-                cudnn_allow_tf32=lambda: cudnn.allow_tf32, cudnn_benchmark=lambda: cudnn.benchmark, cudnn_deterministic=lambda: cudnn.deterministic,
-                fp16_reduced_precision_reduction=lambda: str(cuda.matmul.allow_fp16_reduced_precision_reduction),
-                bf16_reduced_precision_reduction=lambda: str(cuda.matmul.allow_bf16_reduced_precision_reduction),
-                deterministic_algorithms=torch.are_deterministic_algorithms_enabled,
-                deterministic_warn_only=torch.is_deterministic_algorithms_warn_only_enabled,
-                fill_uninitialized_memory=lambda: torch.utils.deterministic.fill_uninitialized_memory,
-                autocast=lambda: torch.is_autocast_enabled('cuda'), default_dtype=lambda: str(torch.get_default_dtype()).removeprefix('torch.'),
-                flash_attention=lambda: cuda.flash_sdp_enabled(), memory_efficient_attention=lambda: cuda.mem_efficient_sdp_enabled(),
-                cudnn_attention=lambda: cuda.cudnn_sdp_enabled(), math_attention=lambda: cuda.math_sdp_enabled())
+    def reduced(kind): return str(getattr(cuda.matmul, f'allow_{kind}_reduced_precision_reduction'))
+    precision = dict(
+        float32_matmul_precision=torch.get_float32_matmul_precision, matmul_fp32_precision=lambda: cuda.matmul.fp32_precision,
+        matmul_allow_tf32=lambda: cuda.matmul.allow_tf32, cudnn_conv_fp32_precision=lambda: cudnn.conv.fp32_precision,
+        cudnn_allow_tf32=lambda: cudnn.allow_tf32, fp16_reduced_precision_reduction=lambda: reduced('fp16'),
+        bf16_reduced_precision_reduction=lambda: reduced('bf16'), autocast=lambda: torch.is_autocast_enabled('cuda'),
+        default_dtype=lambda: str(torch.get_default_dtype()).removeprefix('torch.'))
+    determinism = dict(
+        cudnn_benchmark=lambda: cudnn.benchmark, cudnn_deterministic=lambda: cudnn.deterministic,
+        deterministic_algorithms=torch.are_deterministic_algorithms_enabled,
+        deterministic_warn_only=torch.is_deterministic_algorithms_warn_only_enabled,
+        fill_uninitialized_memory=lambda: torch.utils.deterministic.fill_uninitialized_memory)
+    attention = dict(
+        flash_attention=lambda: cuda.flash_sdp_enabled(), memory_efficient_attention=lambda: cuda.mem_efficient_sdp_enabled(),
+        cudnn_attention=lambda: cuda.cudnn_sdp_enabled(), math_attention=lambda: cuda.math_sdp_enabled())
+    return precision | determinism | attention
 
 # %% ../../nbs/measure/01_environment.ipynb #11fbfa3e
 def load_nvml() -> tuple[Any, str | None]: # the module, initialised, or None and why
@@ -193,50 +207,60 @@ def _nvml_reserved(nvml: Any, handle: Any) -> int:
     if not hasattr(memory, 'reserved'): raise NotKnown('this NVML counts what the driver reserves as used')
     return memory.reserved
 
-# %% ../../nbs/measure/01_environment.ipynb #7a3a1d8c
+# %% ../../nbs/measure/01_environment.ipynb #963099a4
 def driver_questions(nvml: Any, # the module
                      handle: Callable[[], Any], # gives the card's handle, or raises
                     ) -> dict[str, Callable[[], Any]]: # by name
     "What is asked of NVML about one card"
     n = nvml
-    return dict(
-        source=lambda: 'NVML', version=lambda: n.nvmlSystemGetDriverVersion(), uuid=lambda: n.nvmlDeviceGetUUID(handle()),
-        ecc=lambda: bool(n.nvmlDeviceGetEccMode(handle())[0]), mig=lambda: bool(n.nvmlDeviceGetMigMode(handle())[0]),
-        persistence=lambda: bool(n.nvmlDeviceGetPersistenceMode(handle())),
-        power_limit_milliwatts=lambda: n.nvmlDeviceGetPowerManagementLimit(handle()),
-        default_power_limit_milliwatts=lambda: n.nvmlDeviceGetPowerManagementDefaultLimit(handle()),
-        sm_clock_mhz=lambda: n.nvmlDeviceGetClockInfo(handle(), n.NVML_CLOCK_SM),
-        max_sm_clock_mhz=lambda: n.nvmlDeviceGetMaxClockInfo(handle(), n.NVML_CLOCK_SM),
-        memory_clock_mhz=lambda: n.nvmlDeviceGetClockInfo(handle(), n.NVML_CLOCK_MEM),
-        temperature_celsius=lambda: n.nvmlDeviceGetTemperature(handle(), n.NVML_TEMPERATURE_GPU),
-        pcie_generation=lambda: n.nvmlDeviceGetCurrPcieLinkGeneration(handle()), pcie_width=lambda: n.nvmlDeviceGetCurrPcieLinkWidth(handle()),
-        total_bytes=lambda: nvml_memory(n, handle()).total, used_bytes=lambda: nvml_memory(n, handle()).used,
-        reserved_bytes=lambda: _nvml_reserved(n, handle()))
+    return dict(source=lambda: 'NVML', version=lambda: n.nvmlSystemGetDriverVersion(),
+                uuid=lambda: n.nvmlDeviceGetUUID(handle()),
+                ecc=lambda: bool(n.nvmlDeviceGetEccMode(handle())[0]),
+                mig=lambda: bool(n.nvmlDeviceGetMigMode(handle())[0]),
+                persistence=lambda: bool(n.nvmlDeviceGetPersistenceMode(handle())),
+                power_limit_milliwatts=lambda: n.nvmlDeviceGetPowerManagementLimit(handle()),
+                default_power_limit_milliwatts=lambda: n.nvmlDeviceGetPowerManagementDefaultLimit(handle()),
+                sm_clock_mhz=lambda: n.nvmlDeviceGetClockInfo(handle(), n.NVML_CLOCK_SM),
+                max_sm_clock_mhz=lambda: n.nvmlDeviceGetMaxClockInfo(handle(), n.NVML_CLOCK_SM),
+                memory_clock_mhz=lambda: n.nvmlDeviceGetClockInfo(handle(), n.NVML_CLOCK_MEM),
+                temperature_celsius=lambda: n.nvmlDeviceGetTemperature(handle(), n.NVML_TEMPERATURE_GPU),
+                pcie_generation=lambda: n.nvmlDeviceGetCurrPcieLinkGeneration(handle()),
+                pcie_width=lambda: n.nvmlDeviceGetCurrPcieLinkWidth(handle()),
+                total_bytes=lambda: nvml_memory(n, handle()).total,
+                used_bytes=lambda: nvml_memory(n, handle()).used,
+                reserved_bytes=lambda: _nvml_reserved(n, handle()))
 
-# %% ../../nbs/measure/01_environment.ipynb #bb63fc60
-_SMI_FIELDS = dict(version='driver_version', uuid='uuid', ecc='ecc.mode.current', mig='mig.mode.current', persistence='persistence_mode',
-                   power_limit_milliwatts='power.limit', default_power_limit_milliwatts='power.default_limit', sm_clock_mhz='clocks.sm',
-                   max_sm_clock_mhz='clocks.max.sm', memory_clock_mhz='clocks.mem', temperature_celsius='temperature.gpu',
-                   pcie_generation='pcie.link.gen.current', pcie_width='pcie.link.width.current', total_bytes='memory.total',
-                   used_bytes='memory.used', reserved_bytes='memory.reserved')
+# %% ../../nbs/measure/01_environment.ipynb #dd659dcb
+_SMI_FIELDS = dict(version='driver_version', uuid='uuid', ecc='ecc.mode.current', mig='mig.mode.current',
+                   persistence='persistence_mode', power_limit_milliwatts='power.limit',
+                   default_power_limit_milliwatts='power.default_limit', sm_clock_mhz='clocks.sm',
+                   max_sm_clock_mhz='clocks.max.sm', memory_clock_mhz='clocks.mem',
+                   temperature_celsius='temperature.gpu', pcie_generation='pcie.link.gen.current',
+                   pcie_width='pcie.link.width.current', total_bytes='memory.total', used_bytes='memory.used',
+                   reserved_bytes='memory.reserved')
 
 def ask_smi(*arguments: str, # of nvidia-smi
            ) -> list[list[str]]: # rows of cells; NotKnown with the reason otherwise
     "Rows that nvidia-smi prints as CSV"
-    if not (command := shutil.which('nvidia-smi')): raise NotKnown('neither nvidia-ml-py nor nvidia-smi can be used')
-    try: done = subprocess.run([command, *arguments, '--format=csv,noheader,nounits'], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.TimeoutExpired) as e: raise NotKnown(f'nvidia-smi did not answer: {cause(e)}') from None
+    if not (command := shutil.which('nvidia-smi')):
+        raise NotKnown('neither nvidia-ml-py nor nvidia-smi can be used')
+    try:
+        done = subprocess.run([command, *arguments, '--format=csv,noheader,nounits'], capture_output=True,
+                              text=True, timeout=20, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as e:
+        raise NotKnown(f'nvidia-smi did not answer: {cause(e)}') from None
     if done.returncode: raise NotKnown(f'nvidia-smi failed: {without_paths(done.stdout or done.stderr)}')
     return [[cell.strip() for cell in line.split(',')] for line in done.stdout.splitlines() if line.strip()]
 
 def _smi_value(name: str, text: str) -> Any:
-    if text.startswith('[') or text in ('', 'N/A', 'Not Supported'): raise NotKnown(f'nvidia-smi: {text or "empty"}')
+    if text.startswith('[') or text in ('', 'N/A', 'Not Supported'):
+        raise NotKnown(f'nvidia-smi: {text or "empty"}')
     if name in ('version', 'uuid'): return text
     if name in ('ecc', 'mig', 'persistence'): return text == 'Enabled'
     scale = 2**20 if name.endswith('_bytes') else 1000 if name.endswith('_milliwatts') else 1
     return round(float(text) * scale)
 
-# %% ../../nbs/measure/01_environment.ipynb #e3c6df62
+# %% ../../nbs/measure/01_environment.ipynb #a1eea560
 def _outcome(question: Callable[[], Any]) -> Any:
     "The answer, or the reason why there is none, so that a slow command is not asked twice"
     try: return question()
@@ -247,11 +271,14 @@ def smi_questions(uuid: Callable[[], str], # gives the card's UUID, or raises
     "What is asked of nvidia-smi about one card, in one call"
     fields, memo = ','.join(_SMI_FIELDS.values()), []
     def row():
-        if not memo: memo.append(_outcome(lambda: dict(zip(_SMI_FIELDS, ask_smi(f'--id={uuid()}', f'--query-gpu={fields}')[0]))))
+        if not memo:
+            memo.append(_outcome(lambda: dict(zip(_SMI_FIELDS,
+                                                  ask_smi(f'--id={uuid()}', f'--query-gpu={fields}')[0]))))
         if isinstance(memo[0], NotKnown): raise memo[0]
         return memo[0]
     asked = {name: lambda name=name: _smi_value(name, row()[name]) for name in _SMI_FIELDS}
-    return asked | dict(source=lambda: row() and 'nvidia-smi', version=lambda: ask_smi('--query-gpu=driver_version')[0][0])
+    return asked | dict(source=lambda: row() and 'nvidia-smi',
+                        version=lambda: ask_smi('--query-gpu=driver_version')[0][0])
 
 # %% ../../nbs/measure/01_environment.ipynb #3d4adb4d
 def _used_by_nvml(nvml: Any) -> dict[str, int]:
@@ -272,10 +299,11 @@ def used_by_others() -> dict[str, int]: # bytes by UUID; a card that does not sa
         return {uuid: int(mib) * 2**20 for uuid, mib in ask_smi('--query-gpu=uuid,memory.used') if mib.isdigit()}
     except Exception: return {}
 
-# %% ../../nbs/measure/01_environment.ipynb #23eb8047
+# %% ../../nbs/measure/01_environment.ipynb #5152ddc8
 def _driver_answers(torch: Any, uuid: str | None, reasons: dict[str, str]) -> dict[str, Any]:
     def known_uuid():
-        if torch is not None and getattr(torch.version, 'hip', None): raise NotKnown('a HIP device has no NVML; record the driver with amd-smi')
+        if torch is not None and getattr(torch.version, 'hip', None):
+            raise NotKnown('a HIP device has no NVML; record the driver with amd-smi')
         if not uuid: raise NotKnown('the runtime names no UUID for this device, and no card is guessed')
         return f'GPU-{uuid}' if not uuid.startswith(('GPU-', 'MIG-')) else uuid
     nvml, _ = load_nvml()
@@ -283,17 +311,18 @@ def _driver_answers(torch: Any, uuid: str | None, reasons: dict[str, str]) -> di
     return answers('driver', questions, reasons)
 
 def _torch_answers(torch: Any, index: int, reasons: dict[str, str]) -> dict[str, dict[str, Any]]:
-    groups = dict(torch=torch_questions(torch), gpu=gpu_questions(torch, index), allocator=allocator_questions(torch, index),
-                  numerics=numerics_questions(torch))
+    groups = dict(torch=torch_questions(torch), gpu=gpu_questions(torch, index),
+                  allocator=allocator_questions(torch, index), numerics=numerics_questions(torch))
     return {section: answers(section, questions, reasons) for section, questions in groups.items()}
 
 def _absent_answers(reasons: dict[str, str], reason: str) -> dict[str, dict[str, Any]]:
-    names = dict(torch=('version', 'cuda_build', 'hip_build'), gpu=('name', 'uuid', 'total_memory_bytes'), allocator=('backend', 'settings'),
+    names = dict(torch=('version', 'cuda_build', 'hip_build'), gpu=('name', 'uuid', 'total_memory_bytes'),
+                 allocator=('backend', 'settings'),
                  numerics=('float32_matmul_precision', 'deterministic_algorithms'))
     reasons |= {f'{section}.{name}': reason for section, group in names.items() for name in group}
     return {section: dict.fromkeys(group) for section, group in names.items()}
 
-# %% ../../nbs/measure/01_environment.ipynb #bdb4c742
+# %% ../../nbs/measure/01_environment.ipynb #35dff718
 def record_environment(device: str, # such as 'cuda:0'; any text gives a valid document
                        variables: Sequence[str] = VARIABLES, # environment variables to record; () for none
                       ) -> Environment: # a diagnostic; `available` says whether the device can be measured
@@ -302,20 +331,26 @@ def record_environment(device: str, # such as 'cuda:0'; any text gives a valid d
     reasons, fault = {}, why_unavailable(torch, no_torch, device)
     if fault: reasons['available'] = fault
     index = device_index(device)
-    # An impossible index makes the card's questions fail with a reason of their own, while those about PyTorch are answered.
-    found = _absent_answers(reasons, no_torch) if torch is None else _torch_answers(torch, 10**4 if index is None else index, reasons)
+    # An impossible index makes the card's questions fail with a reason of their own; those about PyTorch are answered.
+    asked_index = 10**4 if index is None else index
+    found = _absent_answers(reasons, no_torch) if torch is None else _torch_answers(torch, asked_index, reasons)
     found['torch']['loadable'] = torch is not None
     if variables: reasons['variables'] = 'null: the variable is not set'
-    return new(Environment, device=device, available=fault is None, python=dict(version=platform.python_version(), implementation=platform.python_implementation()),
-               platform=dict(system=platform.system(), machine=platform.machine(), libc=' '.join(platform.libc_ver()).strip() or 'not glibc'),
-               driver=_driver_answers(torch, found['gpu']['uuid'], reasons), variables=recorded_variables(variables), reasons=reasons, **found)
+    return new(Environment, device=device, available=fault is None,
+               python=dict(version=platform.python_version(),
+                           implementation=platform.python_implementation()),
+               platform=dict(system=platform.system(), machine=platform.machine(),
+                             libc=' '.join(platform.libc_ver()).strip() or 'not glibc'),
+               driver=_driver_answers(torch, found['gpu']['uuid'], reasons),
+               variables=recorded_variables(variables), reasons=reasons, **found)
 
-# %% ../../nbs/measure/01_environment.ipynb #2a6b4718
+# %% ../../nbs/measure/01_environment.ipynb #b00bc058
 def nulls_without_reason(document: Mapping[str, Any], # an environment as plain values
                         ) -> list[str]: # names such as 'gpu.uuid'
     "Answers that are null although no reason says why"
     sections = ('python', 'platform', 'torch', 'gpu', 'driver', 'allocator', 'numerics')
-    return [f'{s}.{k}' for s in sections for k, v in document[s].items() if v is None and f'{s}.{k}' not in document['reasons']]
+    silent = [f'{s}.{k}' for s in sections for k, v in document[s].items() if v is None]
+    return [name for name in silent if name not in document['reasons']]
 
 # %% ../../nbs/measure/01_environment.ipynb #1669ace2
 def _shown_value(name: str, value: Any) -> str:
@@ -349,18 +384,20 @@ def environment_text(environment: Environment, # any
     title = strong(f'Environment of {environment.device}')
     return '\n'.join([title, *textwrap.wrap(state, 80), '', columns(rows)])
 
-# %% ../../nbs/measure/01_environment.ipynb #aa8f6b84
+# %% ../../nbs/measure/01_environment.ipynb #8a9158a6
 def environment_verb(variables: Sequence[str] = VARIABLES, # environment variables to record; () for none
                     ) -> Verb: # `iteragpu environment`
     "The command that describes the machine"
     def add_arguments(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument('--device', default='cuda:0', metavar='cuda:N', help='the GPU to describe (default cuda:0)')
+        parser.add_argument('--device', default='cuda:0', metavar='cuda:N',
+                            help='the GPU to describe (default cuda:0)')
         add_output_arguments(parser)
     def run(args: argparse.Namespace) -> int:
         environment = record_environment(args.device, variables)
         emit(args, environment, environment_text(environment))
         return 0
-    return Verb('environment', 'Describe the machine, its GPU, driver and PyTorch; "no GPU" is a valid answer.',
+    return Verb('environment',
+                'Describe the machine, its GPU, driver and PyTorch; "no GPU" is a valid answer.',
                 'iteragpu environment --device cuda:0', add_arguments, run)
 
 ENVIRONMENT = environment_verb()

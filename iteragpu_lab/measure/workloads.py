@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['TASKS_MEASURED', 'NOT_NEXT_TOKEN', 'LIBRARIES', 'HISTORY', 'Workload', 'load_workload', 'PresetSettings',
            'preset_config', 'check_preset', 'preset_workload', 'loaded_versions', 'parameters_in', 'workload_in_effect',
-           'workload_phases', 'with_history', 'measure_workload']
+           'workload_phases', 'with_history', 'measure_built', 'measure_workload']
 
-# %% ../../nbs/measure/03_workloads.ipynb #3444fe73
+# %% ../../nbs/measure/03_workloads.ipynb #38a79f3d
 import argparse, hashlib, importlib.util, inspect, json, sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 from ..documents import Measurement, Refused, data_path, refusal, to_dict
 from .environment import VARIABLES, answer, cause, record_environment
-from .protocol import Phase, forward_phases, measure_phases, open_device, refuse_taken, run_header
+from .protocol import (Phase, forward_phases, measure_phases, open_device, refuse_taken,
+                                           run_header)
 
 # %% ../../nbs/measure/03_workloads.ipynb #8742b3f0
 @dataclass(frozen=True, kw_only=True)
@@ -48,24 +49,27 @@ def _takes_one(function: Any) -> bool:
     except ValueError: return True # a built-in function that does not tell its signature
     return True
 
-# %% ../../nbs/measure/03_workloads.ipynb #46f21ce8
+# %% ../../nbs/measure/03_workloads.ipynb #1fbb9420
 def load_workload(text: str, # FILE.py:BUILD,STEP
                  ) -> Workload: # Refused with a sentence where it cannot be loaded
     "The two functions of a file"
     path, *names = _split_name(text)
     try: source = path.read_bytes()
-    except FileNotFoundError: raise Refused(f'{path} does not exist; name a Python file with the functions {" and ".join(names)}') from None
+    except FileNotFoundError:
+        raise Refused(f'{path} does not exist; name a Python file with the functions {" and ".join(names)}') from None
     except OSError as e: raise refusal(path, e) from e
     try: module = _loaded(path, source)
     except Exception as e: raise Refused(f'{path.name} cannot be loaded: {cause(e)}') from None
     functions = [getattr(module, o, None) for o in names]
     for name, function in zip(names, functions):
         if not callable(function): raise Refused(f'{path.name} has no function {name}')
-        if not _takes_one(function): raise Refused(f'{name} in {path.name} must take one argument: the device for build, the state for step')
+        if not _takes_one(function):
+            raise Refused(f'{name} in {path.name} must take one argument: the device for build, the state for step')
     return Workload(name=f'{path.name}:{",".join(names)}', build=functions[0], step=functions[1],
-                    description=dict(file=path.name, build=names[0], step=names[1], source_sha256=hashlib.sha256(source).hexdigest()))
+                    description=dict(file=path.name, build=names[0], step=names[1],
+                                     source_sha256=hashlib.sha256(source).hexdigest()))
 
-# %% ../../nbs/measure/03_workloads.ipynb #954e04e0
+# %% ../../nbs/measure/03_workloads.ipynb #311061eb
 TASKS_MEASURED = ('inference', 'decode', 'train')
 NOT_NEXT_TOKEN = ('bert', 't5', 'vit', 'whisper', 'llava')
 
@@ -88,24 +92,30 @@ def preset_config(name: str, # of a preset
     known = sorted(o.stem for o in data_path('models').glob('*.json'))
     if name not in known: raise Refused(f'preset {name!r} is not known; known are {", ".join(known)}')
     config = json.loads(data_path('models', f'{name}.json').read_text(encoding='utf-8'))['config']
-    if config['model_type'] in NOT_NEXT_TOKEN: raise Refused(f'preset {name} does not predict a next token; write its build and step into a file and name it with --workload')
+    if config['model_type'] in NOT_NEXT_TOKEN:
+        raise Refused(f'preset {name} does not predict a next token; '
+                      'write its build and step into a file and name it with --workload')
     return config
 
 def check_preset(settings: PresetSettings) -> None: # Refused where they contradict each other
     "Refuse settings that contradict each other"
     s = settings
-    if s.task == 'decode' and not s.new_tokens: raise Refused('decoding needs --new-tokens, the number of tokens to generate')
-    if s.task != 'decode' and s.new_tokens: raise Refused(f'--new-tokens belongs to --task decode, not to {s.task}')
-    if s.task != 'train' and s.checkpointing != 'none': raise Refused(f'--checkpointing belongs to --task train, not to {s.task}')
+    if s.task == 'decode' and not s.new_tokens:
+        raise Refused('decoding needs --new-tokens, the number of tokens to generate')
+    if s.task != 'decode' and s.new_tokens:
+        raise Refused(f'--new-tokens belongs to --task decode, not to {s.task}')
+    if s.task != 'train' and s.checkpointing != 'none':
+        raise Refused(f'--checkpointing belongs to --task train, not to {s.task}')
 
-# %% ../../nbs/measure/03_workloads.ipynb #2a25ebed
+# %% ../../nbs/measure/03_workloads.ipynb #9749f5c0
 def _random_model(settings: PresetSettings, device: str) -> Any:
     import torch, transformers
     config = transformers.AutoConfig.for_model(**preset_config(settings.preset))
     before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, settings.dtype))
     try:
-        with torch.device(device): return transformers.AutoModelForCausalLM.from_config(config, attn_implementation=settings.attention)
+        with torch.device(device):
+            return transformers.AutoModelForCausalLM.from_config(config, attn_implementation=settings.attention)
     finally: torch.set_default_dtype(before)
 
 def _build_inference(settings: PresetSettings, device: str) -> dict[str, Any]:
@@ -117,11 +127,12 @@ def _build_training(settings: PresetSettings, device: str) -> dict[str, Any]:
     import torch
     state = _build_inference(settings, device)
     model = state['model'].train()
-    if settings.checkpointing == 'full': model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=dict(use_reentrant=False))
+    if settings.checkpointing == 'full':
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=dict(use_reentrant=False))
     kinds = dict(adamw=torch.optim.AdamW, sgd=torch.optim.SGD)
     return state | dict(optimizer=kinds[settings.optimizer](model.parameters(), lr=1e-4))
 
-# %% ../../nbs/measure/03_workloads.ipynb #2e6585c2
+# %% ../../nbs/measure/03_workloads.ipynb #b04862e0
 def _forward_step(state: dict[str, Any]) -> Any:
     import torch
     with torch.no_grad(): return state['model'](input_ids=state['tokens'])
@@ -147,17 +158,23 @@ def preset_workload(settings: PresetSettings, # what to run
     check_preset(settings)
     config = preset_config(settings.preset)
     build = _build_training if settings.task == 'train' else _build_inference
-    step = dict(inference=_forward_step, decode=lambda state: _decode_step(state, settings.new_tokens), train=_train_step)[settings.task]
+    step = dict(inference=_forward_step, decode=lambda state: _decode_step(state, settings.new_tokens),
+                train=_train_step)[settings.task]
     text = json.dumps(config, sort_keys=True)
-    return Workload(name=f'{settings.preset} {settings.task}', build=lambda device: build(settings, device), step=step,
-                    description=dict(preset=settings.preset, config_sha256=hashlib.sha256(text.encode()).hexdigest(), weights='random'))
+    return Workload(name=f'{settings.preset} {settings.task}', build=lambda device: build(settings, device),
+                    step=step,
+                    description=dict(preset=settings.preset,
+                                     config_sha256=hashlib.sha256(text.encode()).hexdigest(),
+                                     weights='random'))
 
-# %% ../../nbs/measure/03_workloads.ipynb #e3794d29
-LIBRARIES = ('torch', 'transformers', 'numpy', 'accelerate', 'peft', 'bitsandbytes', 'timm', 'torchvision', 'diffusers', 'flash_attn', 'xformers', 'triton', 'safetensors')
+# %% ../../nbs/measure/03_workloads.ipynb #ebcd2f82
+LIBRARIES = ('torch', 'transformers', 'numpy', 'accelerate', 'peft', 'bitsandbytes', 'timm', 'torchvision',
+             'diffusers', 'flash_attn', 'xformers', 'triton', 'safetensors')
 
 def loaded_versions() -> dict[str, str]: # by name
     "Versions of the libraries that this process has loaded"
-    return {o: str(getattr(sys.modules[o], '__version__', 'not stated')) for o in LIBRARIES if o in sys.modules}
+    return {o: str(getattr(sys.modules[o], '__version__',
+                           'not stated')) for o in LIBRARIES if o in sys.modules}
 
 def _parts(state: Any) -> list[Any]:
     "The state itself, or what it directly holds"
@@ -178,11 +195,12 @@ def workload_in_effect(state: Any, # what build returned
     for p in weights:
         name = str(p.dtype).removeprefix('torch.')
         by_dtype[name] = by_dtype.get(name, 0) + p.numel()
-    return dict(parameters=sum(by_dtype.values()) if weights else None, parameters_by_dtype=by_dtype, trained_parameters=sum(p.numel() for p in weights if p.requires_grad),
+    return dict(parameters=sum(by_dtype.values()) if weights else None, parameters_by_dtype=by_dtype,
+                trained_parameters=sum(p.numel() for p in weights if p.requires_grad),
                 weight_bytes=sum(p.numel() * p.element_size() for p in weights) if weights else None,
                 weights_device=sorted({str(p.device) for p in weights}), libraries=loaded_versions())
 
-# %% ../../nbs/measure/03_workloads.ipynb #573fafd8
+# %% ../../nbs/measure/03_workloads.ipynb #30ee36e8
 def workload_phases(workload: Workload, # to be measured
                     device: str, # 'cuda:N'
                     warmup: int, # passes
@@ -195,7 +213,8 @@ def workload_phases(workload: Workload, # to be measured
     yield Phase(name='build', work=build)
     counted = answer('parameters', lambda: workload_in_effect(state['built']), reasons)
     effective.update(counted or dict(parameters=None, libraries=loaded_versions(), reasons=reasons))
-    yield from forward_phases(lambda: workload.step(state['built']), warmup, repeats, ('cold_step', 'warmup', 'warm_step'))
+    yield from forward_phases(lambda: workload.step(state['built']), warmup, repeats,
+                              ('cold_step', 'warmup', 'warm_step'))
 
 # %% ../../nbs/measure/03_workloads.ipynb #2302c41c
 HISTORY = '.snapshot.pickle'
@@ -211,23 +230,34 @@ def with_history(torch: Any, # the module
         torch.cuda.memory._dump_snapshot(str(path))
         torch.cuda.memory._record_memory_history(enabled=None)
 
-# %% ../../nbs/measure/03_workloads.ipynb #42c398f6
+# %% ../../nbs/measure/03_workloads.ipynb #af7ad9c2
+def measure_built(description: dict[str, Any], # a measurement's `workload`
+                  configuration: dict[str, Any], # as asked; with device, warmup and repeats
+                  output: str | Path, # a name that is not taken
+                  phases_of: Callable[[dict[str, Any]], Iterator[Phase]], # phases that fill what they are given
+                  variables: Sequence[str] = VARIABLES, # environment variables to record
+                  history: bool = False, # whether to write a snapshot beside the result
+                  wrap: Callable[..., Iterator[Phase]] = lambda probe, phases: phases, # may set bounds
+                  **more, # `tell` and `summarize`, see `measure_phases`
+                 ) -> Measurement: # as it was written; Refused where nothing can be measured
+    "Measure phases of work that is built on the device"
+    refuse_taken(output)
+    if history and (path := Path(f'{output}{HISTORY}')).exists():
+        raise Refused(f'{path} exists already and was left untouched; choose a new name')
+    torch, probe, others = open_device(configuration['device'])
+    torch.cuda.set_device(probe.device)
+    environment = to_dict(record_environment(configuration['device'], variables))
+    header = run_header(environment, configuration, others, workload=description)
+    phases = phases_of(header['effective'])
+    if history: phases = with_history(torch, phases, Path(f'{output}{HISTORY}'))
+    return measure_phases(probe, wrap(probe, phases), header, output, **more)
+
 def measure_workload(workload: Workload, # what to measure
                      configuration: dict[str, Any], # as asked; with device, warmup and repeats
                      output: str | Path, # a name that is not taken
-                     variables: Sequence[str] = VARIABLES, # environment variables to record
-                     history: bool = False, # whether to write a snapshot beside the result
-                     wrap: Callable[..., Iterator[Phase]] = lambda probe, phases: phases, # may set bounds around the phases
-                     tell: Callable[..., None] = lambda **record: None, # hears what the partial file gets
+                     **more, # see `measure_built`
                     ) -> Measurement: # as it was written; Refused where nothing can be measured
     "Measure a user's own work on a GPU"
-    refuse_taken(output)
-    if history and (path := Path(f'{output}{HISTORY}')).exists(): raise Refused(f'{path} exists already and was left untouched; choose a new name')
     c = configuration
-    torch, probe, others = open_device(c['device'])
-    torch.cuda.set_device(probe.device)
-    environment = to_dict(record_environment(c['device'], variables))
-    header = run_header(environment, c, others, workload=workload.description | dict(name=workload.name))
-    phases = workload_phases(workload, c['device'], c['warmup'], c['repeats'], header['effective'])
-    if history: phases = with_history(torch, phases, Path(f'{output}{HISTORY}'))
-    return measure_phases(probe, wrap(probe, phases), header, output, tell)
+    def phases(effective): return workload_phases(workload, c['device'], c['warmup'], c['repeats'], effective)
+    return measure_built(workload.description | dict(name=workload.name), c, output, phases, **more)

@@ -14,7 +14,7 @@ from ..documents import Refused
 from .assets import Pair
 from .screening import refuse_secret
 
-# %% ../../nbs/orders/20_addresses.ipynb #71d4a081
+# %% ../../nbs/orders/20_addresses.ipynb #4a1f528a
 @dataclass(frozen=True)
 class Address:
     "An address that its network accepts"
@@ -33,7 +33,9 @@ class _Shared(_Fault):
 def _library(name: str) -> Any:
     "A package of the orders extra"
     try: return importlib.import_module(name)
-    except ImportError: raise Refused(f"checking an address needs the package {name.split('.')[0]}; install it with: pip install 'iteragpu_lab[orders]'") from None
+    except ImportError:
+        raise Refused(f"checking an address needs the package {name.split('.')[0]}; install it with: pip "
+                      "install 'iteragpu_lab[orders]'") from None
 
 # %% ../../nbs/orders/20_addresses.ipynb #9754a3be
 def groups(text: str, # an address
@@ -42,21 +44,24 @@ def groups(text: str, # an address
     "An address in groups that can be compared by eye"
     return ' '.join(text[i:i+size] for i in range(0, len(text), size))
 
-# %% ../../nbs/orders/20_addresses.ipynb #a68a048a
+# %% ../../nbs/orders/20_addresses.ipynb #427e2c85
 _VERSIONS = {
     'bitcoin':  {0x00: 'to a public key hash', 0x05: 'to a script hash'},
     'litecoin': {0x30: 'to a public key hash', 0x32: 'to a script hash'},
     'tron':     {0x41: 'account'},
 }
 _TEST_VERSIONS = (0x6f, 0xc4, 0x3a, 0xa0)
-_SHARED = ('an address that begins with 3 is written the same on Bitcoin and on Litecoin, so it cannot be checked for Litecoin; '
+_SHARED = ('an address that begins with 3 is written the same on Bitcoin and on Litecoin, so it cannot be '
+           'checked for Litecoin; '
            'ask for the form of it that begins with M, or for one that begins with ltc1')
 
 def _payload(text: str) -> bytes:
     "The version byte and the 20 bytes behind it"
-    try: raw = _library('base58').b58decode_check(text)
+    decode = _library('base58').b58decode_check
+    try: raw = decode(text)
     except ValueError as e:
-        if 'checksum' in str(e).lower(): raise _Fault('its checksum is wrong: a character is missing, doubled or mistyped') from None
+        if 'checksum' in str(e).lower():
+            raise _Fault('its checksum is wrong: a character is missing, doubled or mistyped') from None
         raise _Fault('it has a character that base58 does not use') from None
     if len(raw) != 21: raise _Fault(f'it holds {len(raw)} bytes; needed are 21')
     return raw
@@ -68,27 +73,35 @@ def _base58check(text: str, network: str) -> Address:
     if (network, version) == ('litecoin', 0x05): raise _Shared(_SHARED)
     raise _Fault('its first byte is not one of this network')
 
-# %% ../../nbs/orders/20_addresses.ipynb #177bf892
+# %% ../../nbs/orders/20_addresses.ipynb #a6ac768c
 _PREFIX = {'bitcoin': 'bc', 'litecoin': 'ltc'}
 _TEST_PREFIXES = ('tb1', 'bcrt1', 'tltc1', 'rltc1')
-_NO_WALLET = 'no wallet makes addresses of this witness version and length yet, and coins sent to one may be anyone\'s: ask the service'
+_NO_WALLET = ('no wallet makes addresses of this witness version and length yet, and coins sent to one may '
+              'be '
+              'anyone\'s: ask the service')
 
 def _segwit(text: str, network: str) -> Address:
     bech32m = _library('bech32m')
     try: version, program = bech32m.decode(_PREFIX[network], text)
-    except bech32m.DecodeError: raise _Fault('its checksum or its form is wrong: a character is missing, doubled, mistyped or of the other case') from None
+    except bech32m.DecodeError:
+        raise _Fault('its checksum or its form is wrong: a character is missing, doubled, mistyped or of the '
+                     'other case') from None
     notes = () if (version, len(program)) in ((0, 20), (0, 32), (1, 32)) else (_NO_WALLET,)
-    return Address(text, network, f'witness version {version}, {len(program)} bytes', 'bech32m' if version else 'bech32', notes)
+    return Address(text, network, f'witness version {version}, {len(program)} bytes',
+                   'bech32m' if version else 'bech32', notes)
 
 def _bitcoin_like(network: str) -> Callable[[str], Address]:
     def read(text: str) -> Address:
         low = text.lower()
         if low.startswith(_TEST_PREFIXES): raise _Fault('it is an address of a test network')
-        if low.startswith('ltcmweb1'): raise _Fault('it is an address of the MWEB extension, which is not checked here; ask for one that begins with ltc1, L or M')
-        return _segwit(text, network) if low.startswith(f'{_PREFIX[network]}1') else _base58check(text, network)
+        if low.startswith('ltcmweb1'):
+            raise _Fault('it is an address of the MWEB extension, which is not checked here; ask for one '
+                         'that begins with ltc1, L or M')
+        if low.startswith(f'{_PREFIX[network]}1'): return _segwit(text, network)
+        return _base58check(text, network)
     return read
 
-# %% ../../nbs/orders/20_addresses.ipynb #b6f1c1c4
+# %% ../../nbs/orders/20_addresses.ipynb #5c4fa676
 def eip55(digits: str, # 40 hexadecimal digits
          ) -> str: # the address in mixed case, with 0x
     "An Ethereum address with its checksum"
@@ -96,18 +109,22 @@ def eip55(digits: str, # 40 hexadecimal digits
     hashed = _library('Crypto.Hash.keccak').new(data=low.encode(), digest_bits=256).hexdigest()
     return '0x' + ''.join(c.upper() if int(h, 16) >= 8 else c for c, h in zip(low, hashed))
 
-_UNCHECKED = 'this address is in one case and so without a checksum: compare every group with what the service shows'
+_UNCHECKED = ('this address is in one case and so without a checksum: compare every group with what the '
+              'service shows')
 
 def _ethereum(text: str) -> Address:
     digits = text[2:]
     if not text.startswith('0x'): raise _Fault('it does not begin with 0x')
     if len(digits) != 40: raise _Fault(f'it has {len(digits)} characters after 0x; needed are 40')
-    if set(digits) - set('0123456789abcdefABCDEF'): raise _Fault('it has a character that is not a hexadecimal digit')
-    if digits in (digits.lower(), digits.upper()): return Address(text, 'ethereum', 'account or contract', None, (_UNCHECKED,))
-    if eip55(digits) != text: raise _Fault('its checksum, which is the case of its letters, is wrong: a character is mistyped')
+    if set(digits) - set('0123456789abcdefABCDEF'):
+        raise _Fault('it has a character that is not a hexadecimal digit')
+    if digits in (digits.lower(), digits.upper()):
+        return Address(text, 'ethereum', 'account or contract', None, (_UNCHECKED,))
+    if eip55(digits) != text:
+        raise _Fault('its checksum, which is the case of its letters, is wrong: a character is mistyped')
     return Address(text, 'ethereum', 'account or contract', 'EIP-55')
 
-# %% ../../nbs/orders/20_addresses.ipynb #93ae6e3f
+# %% ../../nbs/orders/20_addresses.ipynb #ae83f902
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
 
@@ -120,34 +137,55 @@ def on_curve(key: bytes, # 32 bytes
     # Euler's criterion; the root 0 has one sign only.
     return pow(square, (_P - 1) // 2, _P) == 1 or (square == 0 and not key[31] >> 7)
 
-_NO_CHECKSUM = 'Solana addresses have no checksum: compare every group with what the service shows, first and last groups twice'
-_OFF_CURVE = 'this address is off the curve: it belongs to a program, not to a wallet; ask the service before sending'
+_NO_CHECKSUM = ('Solana addresses have no checksum: compare every group with what the service shows, first '
+                'and '
+                'last groups twice')
+_OFF_CURVE = ('this address is off the curve: it belongs to a program, not to a wallet; ask the service '
+              'before '
+              'sending')
 
 def _solana(text: str) -> Address:
-    try: raw = _library('base58').b58decode(text)
+    decode = _library('base58').b58decode
+    try: raw = decode(text)
     except ValueError: raise _Fault('it has a character that base58 does not use') from None
     if len(raw) != 32: raise _Fault(f'it holds {len(raw)} bytes; needed are 32')
     if on_curve(raw): return Address(text, 'solana', 'wallet', None, (_NO_CHECKSUM,))
     return Address(text, 'solana', 'program address', None, (_OFF_CURVE, _NO_CHECKSUM))
 
-# %% ../../nbs/orders/20_addresses.ipynb #d21f0483
+# %% ../../nbs/orders/20_addresses.ipynb #dd7ab1fa
 _NO_RECIPIENTS = {
-    'ethereum': {'0xdac17f958d2ee523a2206206994597c13d831ec7': 'the contract of USDT', '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48': 'the contract of USDC',
-                 '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2': 'the contract of wrapped ether', '0x' + '0'*40: 'the null address'},
-    'tron': {'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t': 'the contract of USDT', 'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8': 'the contract of USDC',
-             'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb': 'the null address'},
-    'solana': {'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v': 'the mint of USDC', 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB': 'the mint of USDT',
-               'So11111111111111111111111111111111111111112': 'the mint of wrapped SOL', '1'*32: 'the system program'},
+    'ethereum': {
+        '0xdac17f958d2ee523a2206206994597c13d831ec7': 'the contract of USDT',
+        '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48': 'the contract of USDC',
+        '0x6b175474e89094c44da98b954eedeac495271d0f': 'the contract of DAI',
+        '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2': 'the contract of wrapped ether',
+        '0x' + '0'*40: 'the null address', '0x' + '0'*36 + 'dead': 'an address that nobody owns'},
+    'tron': {
+        'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t': 'the contract of USDT',
+        'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8': 'the contract of USDC',
+        'TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR': 'the contract of wrapped TRX',
+        'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb': 'the null address'},
+    'solana': {
+        'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v': 'the mint of USDC',
+        'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB': 'the mint of USDT',
+        'So11111111111111111111111111111111111111112': 'the mint of wrapped SOL',
+        'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA': 'the token program',
+        'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb': 'the second token program',
+        'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL': 'the program of token accounts',
+        '1nc1nerator11111111111111111111111111111111': 'an address that nobody owns',
+        '1'*32: 'the system program'},
 }
 
 def _no_recipient(address: Address) -> str | None:
     text = address.text.lower() if address.network == 'ethereum' else address.text
     return _NO_RECIPIENTS.get(address.network, {}).get(text)
 
-# %% ../../nbs/orders/20_addresses.ipynb #12fd6ec0
-READERS = {'bitcoin': _bitcoin_like('bitcoin'), 'ethereum': _ethereum, 'solana': _solana, 'tron': lambda text: _base58check(text, 'tron'),
+# %% ../../nbs/orders/20_addresses.ipynb #09696c6c
+READERS = {'bitcoin': _bitcoin_like('bitcoin'), 'ethereum': _ethereum, 'solana': _solana,
+           'tron': lambda text: _base58check(text, 'tron'),
            'litecoin': _bitcoin_like('litecoin')}
-_SAME = {'ethereum': 'ETH, USDT and USDC share Ethereum addresses: this one does not say which of them it takes',
+_SAME = {'ethereum': 'ETH, USDT and USDC share Ethereum addresses: this one does not say which of them it '
+                     'takes',
          'tron': 'TRX and USDT share Tron addresses: this one does not say which of them it takes'}
 
 def network_of(text: str, # an address
@@ -163,18 +201,24 @@ def _sentence(text: str, pair: Pair, fault: _Fault) -> str:
     "Why the address cannot be used, and what can"
     other, here = network_of(text), pair.network.capitalize()
     if isinstance(fault, _Shared): return str(fault)
-    if other: return f'the address is one of {other.capitalize()}, and {pair} needs one of {here}: a transfer to it would be lost; ask the service for the {here} address'
+    if other:
+        return (f'the address is one of {other.capitalize()}, and {pair} needs one of {here}: a transfer to '
+                'it '
+                f'would be lost; ask the service for the {here} address')
     return f'the address is not one of {here}: {fault}; copy it again from what the service shows'
 
-# %% ../../nbs/orders/20_addresses.ipynb #34d16e2c
+# %% ../../nbs/orders/20_addresses.ipynb #1f755194
 def check_address(text: str, # the plain address, as the service shows it
                   pair: Pair, # what is to be sent to it
                  ) -> Address: # Refused with one sentence otherwise
     "An address, checked for the network of a pair"
     text = refuse_secret(text.strip(), 'address')
-    if not text.isascii() or not text.isalnum(): raise Refused('the address has a blank or a sign in it; give the plain address, without a scheme, an amount or a name')
+    if not text.isascii() or not text.isalnum():
+        raise Refused('the address has a blank or a sign in it; give the plain address, without a scheme, an '
+                      'amount or a name')
     try: address = READERS[pair.network](text)
     except _Fault as e: raise Refused(_sentence(text, pair, e)) from None
     if what := _no_recipient(address):
-        raise Refused(f'the address is {what} on {pair.network.capitalize()}, not an account: whatever is sent to it is lost; ask the service for its own address')
+        raise Refused(f'the address is {what} on {pair.network.capitalize()}, not an account: whatever is '
+                      'sent to it is lost; ask the service for its own address')
     return replace(address, notes=address.notes + ((_SAME[pair.network],) if pair.network in _SAME else ()))

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from ..documents import Refused
 
-# %% ../../nbs/orders/10_assets.ipynb #9c082a52
-HONESTY = 'No identity check at rental does not make a transfer on a public chain anonymous: anyone can read such a chain.'
-NO_KEYS = 'No private key and no seed phrase is ever needed here; text that looks like one is refused and not stored.'
+# %% ../../nbs/orders/10_assets.ipynb #2814edfc
+HONESTY = ('No identity check at rental does not make a transfer on a public chain anonymous: '
+           'anyone can read such a chain.')
+NO_KEYS = ('No private key and no seed phrase is ever needed here; text that looks like one is refused '
+           'and not stored.')
 
 # %% ../../nbs/orders/10_assets.ipynb #d4f6f927
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ PAIRS = {(o.asset, o.network): o for o in _ALL}
 NETWORKS = tuple(dict.fromkeys(o.network for o in _ALL))
 ASSETS = tuple(dict.fromkeys(o.asset for o in _ALL))
 
-# %% ../../nbs/orders/10_assets.ipynb #ba3524f3
+# %% ../../nbs/orders/10_assets.ipynb #3ddf35e8
 def pair(asset: str, # such as 'USDT', any case
          network: str, # such as 'tron', any case
         ) -> Pair: # Refused with the pairs that exist otherwise
@@ -51,9 +53,10 @@ def pair(asset: str, # such as 'USDT', any case
     if key in PAIRS: return PAIRS[key]
     own = [o for o in _ALL if o.asset == key[0]]
     if own: raise Refused(f'{key[0]} is not paid on that network; accepted are {" and ".join(map(str, own))}')
-    raise Refused(f'the asset is not one that an order can be paid with; accepted are {", ".join(map(str, _ALL))}')
+    known = ', '.join(map(str, _ALL))
+    raise Refused(f'the asset is not one that an order can be paid with; accepted are {known}')
 
-# %% ../../nbs/orders/10_assets.ipynb #00bb53c3
+# %% ../../nbs/orders/10_assets.ipynb #04e14de7
 _DECIMAL = re.compile(r'([0-9]{1,18})(?:\.([0-9]{1,18}))?')
 
 def rate(text: str, # as the service shows it, such as '116432.17'
@@ -61,7 +64,8 @@ def rate(text: str, # as the service shows it, such as '116432.17'
     "A rate from text, exactly"
     found = _DECIMAL.fullmatch(text.strip())
     if not found or not (value := Fraction(text.strip())):
-        raise Refused('the rate is not a number above 0; type the USD for one coin in digits with a point, such as 0.99987')
+        raise Refused('the rate is not a number above 0; type the USD for one coin in digits with a point, '
+                      'such as 0.99987')
     return value
 
 # %% ../../nbs/orders/10_assets.ipynb #14372759
@@ -73,7 +77,7 @@ def amount_units(cents: int, # whole US cents, above 0
     if cents <= 0 or rate <= 0: raise ValueError('an amount and its rate are above 0')
     return -(-cents * 10**decimals * rate.denominator // (100 * rate.numerator))
 
-# %% ../../nbs/orders/10_assets.ipynb #7fa63b3e
+# %% ../../nbs/orders/10_assets.ipynb #81107015
 def coins(units: int, # smallest units
           decimals: int, # places that the chain keeps
          ) -> str: # decimal text without needless zeros
@@ -86,19 +90,24 @@ def parse_coins(text: str, # an amount as the service shows it
                ) -> int: # smallest units, above 0; Refused otherwise
     "An amount of an asset from text, exactly"
     found = _DECIMAL.fullmatch(text.strip())
-    if not found: raise Refused(f'the amount of {pair.asset} is not a number; type digits with a point, such as 0.00128822')
+    if not found:
+        raise Refused(f'the amount of {pair.asset} is not a number; type digits with a point, such as '
+                      '0.00128822')
     whole, part = found[1], (found[2] or '').rstrip('0')
-    if len(part) > pair.decimals: raise Refused(f'the amount has {len(part)} decimals; {pair} has {pair.decimals}')
+    if len(part) > pair.decimals:
+        raise Refused(f'the amount has {len(part)} decimals; {pair} has {pair.decimals}')
     units = int(whole) * 10**pair.decimals + int(part.ljust(pair.decimals, '0') or '0')
     if not units: raise Refused(f'the amount of {pair.asset} is 0; type the amount that the service shows')
     return units
 
-# %% ../../nbs/orders/10_assets.ipynb #4b06d35f
+# %% ../../nbs/orders/10_assets.ipynb #514e0dc7
 def parse_usd(text: str, # such as '150' or '149.99'
               name: str = 'amount', # what it is called, for the sentence
              ) -> int: # whole US cents, above 0; Refused otherwise
     "An amount of USD from text, exactly"
     found = re.fullmatch(r'([0-9]{1,9})(?:\.([0-9]{1,2}))?', text.strip(), re.ASCII)
     cents = int(found[1]) * 100 + int((found[2] or '').ljust(2, '0')) if found else 0
-    if not cents: raise Refused(f'the {name} is not an amount of USD above 0; type dollars, with cents after a point if need be, such as 149.99')
+    if not cents:
+        raise Refused(f'the {name} is not an amount of USD above 0; type dollars, with cents after a point '
+                      'if need be, such as 149.99')
     return cents

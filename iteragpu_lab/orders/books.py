@@ -8,22 +8,25 @@ __all__ = ['ENVIRONMENTS', 'MAX_TEXT', 'parse_utc', 'events_of', 'free_text', 'n
            'references', 'read_intent', 'new_intent', 'report', 'confirm', 'reject', 'settle', 'advance', 'deliver',
            'read_access', 'set_profile', 'delete_profile']
 
-# %% ../../nbs/orders/50_books.ipynb #554055d4
+# %% ../../nbs/orders/50_books.ipynb #babfb91a
 import hashlib, json, re, sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from ..documents import BookEvent, LedgerEntry, Order, PaymentIntent, Quote, Refused, TopUp, new, to_json, utc_now
+from ..documents import (BookEvent, LedgerEntry, Order, PaymentIntent, Quote, Refused, TopUp, new,
+                                    to_json, utc_now)
 from .addresses import check_address
-from .assets import HONESTY, amount_units, coins, pair, parse_coins, rate
-from .ledger import BALANCE, RENTAL, TRANSFERS, add_entry, balance, writing
+from .assets import HONESTY, Pair, amount_units, coins, pair, parse_coins, rate
+from .ledger import BALANCE, RENTAL, TRANSFERS, add_entry, balance, entries, writing
 from .screening import refuse_secret
-from .states import (COUNTS, PART, actions, derive_intent, effect, exceptions, require_move, require_stage, settlement, stage,
+from .states import (COUNTS, PART, actions, derive_intent, effect, exceptions,
+                                        require_move, require_stage, settlement, stage,
                                         surplus_units, topup_state)
 from ..units import usd
 
-# %% ../../nbs/orders/50_books.ipynb #7bb67d61
-_MOMENT = re.compile(r'(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?(Z|z|[+-]\d\d:\d\d)', re.ASCII)
+# %% ../../nbs/orders/50_books.ipynb #cf95d08d
+_MOMENT = re.compile(r'(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?(Z|z|[+-]\d\d:\d\d)',
+                     re.ASCII)
 
 def parse_utc(text: str, # such as '2026-12-01T10:15Z' or '2026-12-01T11:15+01:00'
               name: str, # what it is called, for the sentence
@@ -33,25 +36,28 @@ def parse_utc(text: str, # such as '2026-12-01T10:15Z' or '2026-12-01T11:15+01:0
     try:
         if not found: raise ValueError
         day, minute, second, part, zone = found.groups()
-        moment = datetime.fromisoformat(f'{day}T{minute}:{second or "00"}.{(part or "").ljust(6, "0")}{"+00:00" if zone in "Zz" else zone}')
+        offset = '+00:00' if zone in 'Zz' else zone
+        moment = datetime.fromisoformat(f'{day}T{minute}:{second or "00"}.{(part or "").ljust(6, "0")}{offset}')
         return moment.astimezone(timezone.utc).isoformat(timespec='microseconds').replace('+00:00', 'Z')
     except (ValueError, OverflowError):
-        raise Refused(f'the {name} is not a moment with its offset from UTC; type it as 2026-12-01T10:15Z') from None
+        raise Refused(f'the {name} is no moment with its offset from UTC; type it as 2026-12-01T10:15Z') from None
 
 def _moment(at: str | None) -> str: return utc_now() if at is None else parse_utc(at, 'moment')
 
-# %% ../../nbs/orders/50_books.ipynb #3cc7a2a6
-def _event(db: sqlite3.Connection, at: str, actor: str, kind: str, reference: str, subject: str, **details) -> int:
+# %% ../../nbs/orders/50_books.ipynb #f08ac2fe
+def _event(db: sqlite3.Connection, at: str, actor: str, kind: str, reference: str, subject: str,
+           **details) -> int:
     "Record an event; the answer is its place"
     values = (at, actor, kind, reference, subject, json.dumps(details, ensure_ascii=False, allow_nan=False))
-    return db.execute('INSERT INTO events(at, actor, kind, reference, subject, details) VALUES (?, ?, ?, ?, ?, ?)', values).lastrowid
+    return db.execute('INSERT INTO events(at, actor, kind, reference, subject, details) '
+                      'VALUES (?, ?, ?, ?, ?, ?)', values).lastrowid
 
 def events_of(db: sqlite3.Connection, # open books
               reference: str | None = None, # an OR- or TU-; everything if absent
              ) -> list[BookEvent]: # as recorded
     "What happened to an order or a top-up, its intents included"
-    rows = db.execute('SELECT seq, at, actor, kind, subject, details FROM events WHERE ? IS NULL OR reference = ? ORDER BY seq',
-                      (reference, reference))
+    rows = db.execute('SELECT seq, at, actor, kind, subject, details FROM events '
+                      'WHERE ? IS NULL OR reference = ? ORDER BY seq', (reference, reference))
     return [BookEvent(seq=q, at=at, actor=actor, kind=kind, subject=subject, details=json.loads(details))
             for q, at, actor, kind, subject, details in rows]
 
@@ -59,7 +65,7 @@ def _next_id(db: sqlite3.Connection, table: str, prefix: str) -> str:
     # Rows are never removed, so their number is the last id.
     return f'{prefix}-{db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] + 1:04d}'
 
-# %% ../../nbs/orders/50_books.ipynb #2cbf87ae
+# %% ../../nbs/orders/50_books.ipynb #2087a9eb
 ENVIRONMENTS = ('ubuntu', 'pytorch', 'blender', 'other')
 MAX_TEXT = 500 # characters of a free text
 
@@ -70,21 +76,34 @@ def free_text(text: str, # what was typed
     "A text that may be kept"
     text = refuse_secret(text.strip(), name)
     if len(text) > most: raise Refused(f'the {name} has {len(text)} characters; accepted are up to {most}')
-    if any(ord(o) < 32 and o not in '\n\t' or ord(o) == 127 for o in text): raise Refused(f'the {name} has control characters in it; type it as plain text')
+    if any(ord(o) < 32 and o not in '\n\t' or ord(o) == 127 for o in text):
+        raise Refused(f'the {name} has control characters in it; type it as plain text')
     return text
 
 def _check_quote(quote: Quote) -> None:
-    if quote.duration_days not in (3, 7, 30) or not 1 <= quote.lots <= 10: raise Refused('the quote is not of 3, 7 or 30 days and 1 to 10 lots; make a new one with: iteragpu quote')
-    if quote.lot_price_usd_cents < 1 or quote.total_usd_cents != quote.lots * quote.lot_price_usd_cents:
-        raise Refused('the total of the quote is not its lots times its lot price; make a new one with: iteragpu quote')
-    if quote.cards != quote.lots * quote.cards_per_lot: raise Refused('the cards of the quote are not its lots times the cards of a lot; make a new one with: iteragpu quote')
-    if not re.fullmatch('[0-9a-f]{64}', str(quote.tariff.get('sha256'))): raise Refused('the quote does not carry the SHA-256 of its tariff; make a new one with: iteragpu quote')
+    whole_lots = quote.lot_price_usd_cents > 0 and quote.total_usd_cents == quote.lots * quote.lot_price_usd_cents
+    holds = {
+        'the quote is not of 3, 7 or 30 days and 1 to 10 lots': quote.duration_days in (3, 7, 30)
+             and 1 <= quote.lots <= 10,
+        'the total of the quote is not its lots times its lot price': whole_lots,
+        'the cards of the quote are not its lots times the cards of a lot': quote.cards == quote.lots * quote.cards_per_lot,
+        'the quote lacks the SHA-256 of its tariff': bool(re.fullmatch('[0-9a-f]{64}', str(quote.tariff.get('sha256')))),
+    }
+    for fault, well in holds.items():
+        if not well: raise Refused(f'{fault}; make a new one with: iteragpu price')
+
+def _check_texts(quote: Quote) -> None:
+    "The words of a quote come from a tariff that anyone may have written"
+    tariff = (str(value) for key, value in quote.tariff.items() if key != 'sha256')
+    for text in (quote.gpu, quote.name, *quote.notes, *tariff): free_text(text, 'quote', 2000)
 
 def _check_environment(environment: str, text: str) -> None:
-    if environment not in ENVIRONMENTS: raise Refused(f'the environment is not one of those offered; accepted are {", ".join(ENVIRONMENTS)}')
-    if environment == 'other' and not text: raise Refused('the environment other needs a text that says which; add it with --environment-text')
+    if environment not in ENVIRONMENTS:
+        raise Refused(f'the environment is not one of those offered; accepted are {", ".join(ENVIRONMENTS)}')
+    if environment == 'other' and not text:
+        raise Refused('the environment other needs a text that says which; add it with --environment-text')
 
-# %% ../../nbs/orders/50_books.ipynb #85cde14e
+# %% ../../nbs/orders/50_books.ipynb #098a8eff
 def new_order(db: sqlite3.Connection, # open books
               quote: Quote, # the package
               environment: str, # one of `ENVIRONMENTS`
@@ -95,40 +114,47 @@ def new_order(db: sqlite3.Connection, # open books
     "Record an order"
     at, text, content = _moment(at), free_text(text, 'environment text'), to_json(quote)
     _check_quote(quote)
+    _check_texts(quote)
     _check_environment(environment, text)
     sha256 = hashlib.sha256(content.encode()).hexdigest()
     with writing(db):
-        same = db.execute('SELECT id, environment, environment_text FROM orders WHERE quote_sha256 = ?', (sha256,)).fetchall()
+        same = db.execute('SELECT id, environment, environment_text FROM orders WHERE quote_sha256 = ?',
+                          (sha256,)).fetchall()
         if same and not again: return _same_order(same, environment, text), False
         order = _next_id(db, 'orders', 'OR')
-        db.execute('INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)', (order, content, sha256, environment, text, quote.total_usd_cents, quote.tariff['sha256']))
+        db.execute('INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)',
+                   (order, content, sha256, quote.tariff['sha256'], environment, text, quote.total_usd_cents))
         _event(db, at, 'renter', 'ordered', order, order)
     return order, True
 
 def _same_order(same: Sequence[tuple[str, str, str]], environment: str, text: str) -> str:
     for order, *wishes in same:
         if wishes == [environment, text]: return order
-    raise Refused(f'this quote is {same[0][0]} already, with environment {same[0][1]}; add --again to order it once more')
+    raise Refused(f'this quote is {same[0][0]} already, with environment {same[0][1]}; add --again to order '
+                  'it once more')
 
-# %% ../../nbs/orders/50_books.ipynb #fc055791
+# %% ../../nbs/orders/50_books.ipynb #9c82de25
 def new_topup(db: sqlite3.Connection, # open books
               usd_cents: int, # above 0
               again: bool = False, # record an equal one once more
               at: str | None = None, # UTC; the present moment if absent
              ) -> tuple[str, bool]: # its TU-, and whether it is new
     "Record a top-up"
-    if not 1 <= usd_cents <= 10**11: raise Refused('the amount of a top-up is out of range; accepted are 0.01 to 1,000,000,000.00 USD')
+    if not 1 <= usd_cents <= 10**11:
+        raise Refused('the amount of a top-up is out of range; accepted are 0.01 to 1,000,000,000.00 USD')
     at = _moment(at)
     with writing(db):
         # An equal top-up that nothing was done with yet is this one, typed twice.
-        idle = db.execute('SELECT id FROM topups WHERE usd_cents = ? AND id NOT IN (SELECT topup_id FROM intents WHERE topup_id IS NOT NULL)', (usd_cents,)).fetchone()
+        idle = db.execute('SELECT id FROM topups WHERE usd_cents = ? AND id NOT IN '
+                          '(SELECT topup_id FROM intents WHERE topup_id IS NOT NULL)',
+                          (usd_cents,)).fetchone()
         if idle and not again: return idle[0], False
         topup = _next_id(db, 'topups', 'TU')
         db.execute('INSERT INTO topups VALUES (?, ?)', (topup, usd_cents))
         _event(db, at, 'renter', 'recorded', topup, topup)
     return topup, True
 
-# %% ../../nbs/orders/50_books.ipynb #9bb75e91
+# %% ../../nbs/orders/50_books.ipynb #7405ed44
 @dataclass(frozen=True)
 class Owner:
     "An order or a top-up as recorded"
@@ -145,11 +171,10 @@ def _owner(db: sqlite3.Connection, reference: str) -> Owner:
     table, amount = ('orders', 'total_usd_cents') if reference.startswith('OR-') else ('topups', 'usd_cents')
     row = db.execute(f'SELECT {amount} FROM {table} WHERE id = ?', (reference,)).fetchone()
     if not row: raise Refused('there is no such order or top-up in these books; see: iteragpu order list')
-    entry = db.execute('SELECT id, event, at, reference, debit, credit, usd_cents FROM entries WHERE reference = ?', (reference,)).fetchone()
-    names = ('id', 'event', 'at', 'reference', 'debit', 'credit', 'usd_cents')
-    return Owner(reference, row[0], tuple(events_of(db, reference)), LedgerEntry(**dict(zip(names, entry))) if entry else None)
+    entry = next(iter(entries(db, reference)), None)
+    return Owner(reference, row[0], tuple(events_of(db, reference)), entry)
 
-# %% ../../nbs/orders/50_books.ipynb #56fc62e1
+# %% ../../nbs/orders/50_books.ipynb #0aa2467e
 @dataclass(frozen=True)
 class Recorded:
     "An intent as recorded"
@@ -164,23 +189,27 @@ class Recorded:
     amount_units: str
     amount_from: str
 
-_INTENT = 'SELECT id, coalesce(order_id, topup_id), asset, network, rate, address, expires_at, computed_units, amount_units, amount_from FROM intents'
+_INTENT = ('SELECT id, coalesce(order_id, topup_id) AS reference, asset, network, rate, address, expires_at, '
+           'computed_units, amount_units, amount_from FROM intents')
 
 def recorded_intents(db: sqlite3.Connection, # open books
                      reference: str | None = None, # an OR- or TU-; all if absent
                     ) -> list[Recorded]: # oldest first
     "Intents as recorded"
-    rows = db.execute(f'{_INTENT} WHERE ? IS NULL OR coalesce(order_id, topup_id) = ? ORDER BY length(id), id', (reference, reference))
+    rows = db.execute(f'{_INTENT} WHERE ? IS NULL OR reference = ? ORDER BY length(id), id',
+                      (reference, reference))
     return [Recorded(*o) for o in rows]
 
 def _recorded(db: sqlite3.Connection, intent: str) -> Recorded:
     row = db.execute(f'{_INTENT} WHERE id = ?', (intent,)).fetchone()
-    if not row: raise Refused('there is no such intent in these books; an intent has an id such as IN-0001; see: iteragpu order list')
+    if not row:
+        raise Refused('there is no such intent in these books; an intent has an id such as IN-0001; see: '
+                      'iteragpu order list')
     return Recorded(*row)
 
-# %% ../../nbs/orders/50_books.ipynb #5ccf5355
-def _about(events: Sequence[BookEvent], intent: str, kind: str) -> BookEvent | None:
-    return next((o for o in events if o.subject == intent and o.kind == kind), None)
+# %% ../../nbs/orders/50_books.ipynb #0b47f0fa
+def _about(owner: Owner, intent: str, kind: str) -> BookEvent | None:
+    return next((o for o in owner.events if o.subject == intent and o.kind == kind), None)
 
 def _payment(owner: Owner, intent: Recorded, reported: BookEvent, confirmed: BookEvent) -> dict[str, object]:
     "What a confirmed payment was and did, as fields of a `PaymentIntent`"
@@ -188,33 +217,43 @@ def _payment(owner: Owner, intent: Recorded, reported: BookEvent, confirmed: Boo
     amount, late = exceptions(received, asked, reported.details['sent_at'], intent.expires_at)
     did = effect(amount, late, confirmed.details['word'], owner.fulfilled_before(confirmed.seq))
     left, decimals = surplus_units(did, received, asked), pair(intent.asset, intent.network).decimals
-    return dict(received_units=str(received), effect=did, surplus_units=str(left), surplus=coins(left, decimals),
+    return dict(received_units=str(received), effect=did, surplus_units=str(left),
+                surplus=coins(left, decimals),
                 exceptions=('late',)*late + ((amount,) if amount != 'exact' else ()))
+
+def _address_notes(intent: Recorded, of: Pair) -> tuple[str, ...]:
+    # It was checked when it was recorded; without the packages for that it can still be read.
+    try: return check_address(intent.address, of).notes
+    except Refused as e: return (f'when it was recorded, the address passed the check; now {e}',)
 
 def _notes(intent: Recorded) -> tuple[str, ...]:
     of = pair(intent.asset, intent.network)
     more = int(intent.amount_units) - int(intent.computed_units)
-    if not more: return check_address(intent.address, of).notes
-    words = f"the service's amount is {coins(abs(more), of.decimals)} {of.asset} {'more' if more > 0 else 'less'} than the USD at its rate; the service's is kept"
-    return (words, *check_address(intent.address, of).notes)
+    if not more: return _address_notes(intent, of)
+    by = f'{coins(abs(more), of.decimals)} {of.asset} {"more" if more > 0 else "less"}'
+    return (f"the service's amount is {by} than the USD at its rate; the service's is kept",
+            *_address_notes(intent, of))
 
 def intent_view(owner: Owner, # what it pays
                 intent: Recorded, # as recorded
                 now: str, # UTC, as the books write it
-               ) -> tuple[PaymentIntent, BookEvent | None]: # and the clock's event, if its expiry passed while it was open
+               ) -> tuple[PaymentIntent, BookEvent | None]: # and the clock's event, if it expired while it was open
     "An intent at a moment"
     state, expired_at = derive_intent(intent.id, intent.expires_at, owner.events, now)
-    shown, reported, confirmed = (_about(owner.events, intent.id, o) for o in ('shown', 'reported', 'confirmed'))
+    shown, reported, confirmed = (_about(owner, intent.id, o) for o in ('shown', 'reported', 'confirmed'))
     facts = dict(reported_at=reported.at, sent_at=reported.details['sent_at']) if reported else {}
     if confirmed: facts |= _payment(owner, intent, reported, confirmed)
-    view = PaymentIntent(**vars(intent), usd_cents=owner.usd_cents, shown_at=shown.at, state=state, payable=state == 'open' and not owner.entry,
+    view = PaymentIntent(**vars(intent), usd_cents=owner.usd_cents, shown_at=shown.at, state=state,
+                         payable=state == 'open' and not owner.entry,
                          actions=actions(state), notes=_notes(intent),
-                         amount=coins(int(intent.amount_units), pair(intent.asset, intent.network).decimals), **facts)
+                         amount=coins(int(intent.amount_units), pair(intent.asset, intent.network).decimals),
+                         **facts)
     clock = BookEvent(at=expired_at, actor='clock', kind='expired', subject=intent.id) if expired_at else None
     return view, clock
 
-# %% ../../nbs/orders/50_books.ipynb #9ac52410
-def _views(db: sqlite3.Connection, owner: Owner, now: str) -> tuple[tuple[PaymentIntent, ...], tuple[BookEvent, ...]]:
+# %% ../../nbs/orders/50_books.ipynb #08b494f9
+def _views(db: sqlite3.Connection, owner: Owner,
+           now: str) -> tuple[tuple[PaymentIntent, ...], tuple[BookEvent, ...]]:
     "The intents of an order or a top-up, and its history with the clock's events in their places"
     both = [intent_view(owner, o, now) for o in recorded_intents(db, owner.id)]
     history = sorted([*owner.events, *(clock for _, clock in both if clock)], key=lambda o: o.at)
@@ -223,12 +262,14 @@ def _views(db: sqlite3.Connection, owner: Owner, now: str) -> tuple[tuple[Paymen
 def surplus_notes(intents: Sequence[PaymentIntent], # of one order or top-up
                  ) -> tuple[str, ...]: # a sentence each
     "What the service received and what fulfilled nothing"
-    return tuple(f'{o.surplus} {o.asset} on {o.network.capitalize()} of {o.id} reached the service and count for nothing in these books; what becomes of them is for the service to say'
+    return tuple(f'{o.surplus} {o.asset} on {o.network.capitalize()} of {o.id} reached the service and count '
+                 'for nothing in these books; what becomes of them is for the service to say'
                  for o in intents if o.surplus_units not in (None, '0'))
 
-_REASONS = {'intents.reported_at': 'null until the renter reports a payment', 'intents.received_units': 'null until the service confirmed a payment'}
+_REASONS = {'intents.reported_at': 'null until the renter reports a payment',
+            'intents.received_units': 'null until the service confirmed a payment'}
 
-# %% ../../nbs/orders/50_books.ipynb #8f2f6af8
+# %% ../../nbs/orders/50_books.ipynb #3e204970
 def profile(db: sqlite3.Connection, # open books
            ) -> dict[str, str] | None: # first_name, last_name, email; None where there is none
     "The renter's name and e-mail for summaries"
@@ -252,14 +293,19 @@ def read_order(db: sqlite3.Connection, # open books
               ) -> Order: # Refused where there is none
     "An order at a moment"
     now, owner = _moment(at), _owner(db, order)
-    content, environment, text, tariff = db.execute('SELECT quote, environment, environment_text, tariff_sha256 FROM orders WHERE id = ?', (order,)).fetchone()
+    row = db.execute('SELECT quote, environment, environment_text, tariff_sha256 FROM orders WHERE id = ?',
+                     (order,))
+    content, environment, text, tariff = row.fetchone()
     intents, history = _views(db, owner, now)
     cause = next((o for o in owner.events if owner.entry and o.seq == owner.entry.event), None)
     paid_by = None if cause is None else 'balance' if cause.kind == 'settled' else cause.subject
     quote = quote_of(content)
-    return new(Order, at=now, id=order, quote=quote, environment=environment, environment_text=text, total_usd_cents=owner.usd_cents, tariff_sha256=tariff,
-               settlement=settlement(bool(cause), any(o.state == 'reported' for o in intents)), paid_by=paid_by, delivery=stage(owner.events), intents=intents,
-               events=history, balance_usd_cents=balance(db), renter=profile(db), notes=(*_quote_notes(quote), *surplus_notes(intents), HONESTY),
+    return new(Order, at=now, id=order, quote=quote, environment=environment, environment_text=text,
+               total_usd_cents=owner.usd_cents, tariff_sha256=tariff,
+               settlement=settlement(bool(cause), any(o.state == 'reported' for o in intents)),
+               paid_by=paid_by, delivery=stage(owner.events), intents=intents,
+               events=history, balance_usd_cents=balance(db), renter=profile(db),
+               notes=(*_quote_notes(quote), *surplus_notes(intents), HONESTY),
                reasons=_REASONS | ({} if paid_by else {'paid_by': 'not paid'}))
 
 def read_topup(db: sqlite3.Connection, # open books
@@ -269,9 +315,12 @@ def read_topup(db: sqlite3.Connection, # open books
     "A top-up at a moment"
     now, owner = _moment(at), _owner(db, topup)
     intents, history = _views(db, owner, now)
-    return new(TopUp, at=now, id=topup, usd_cents=owner.usd_cents, state=topup_state(bool(owner.entry), any(o.state == 'reported' for o in intents)),
-               credited_usd_cents=owner.entry.usd_cents if owner.entry else None, intents=intents, events=history, balance_usd_cents=balance(db),
-               notes=(*surplus_notes(intents), HONESTY), reasons=_REASONS | ({} if owner.entry else {'credited_usd_cents': 'not credited'}))
+    return new(TopUp, at=now, id=topup, usd_cents=owner.usd_cents,
+               state=topup_state(bool(owner.entry), any(o.state == 'reported' for o in intents)),
+               credited_usd_cents=owner.entry.usd_cents if owner.entry else None, intents=intents,
+               events=history, balance_usd_cents=balance(db),
+               notes=(*surplus_notes(intents), HONESTY),
+               reasons=_REASONS | ({} if owner.entry else {'credited_usd_cents': 'not credited'}))
 
 # %% ../../nbs/orders/50_books.ipynb #148c301f
 def references(db: sqlite3.Connection, # open books
@@ -289,7 +338,7 @@ def read_intent(db: sqlite3.Connection, # open books
     recorded = _recorded(db, intent)
     return intent_view(_owner(db, recorded.reference), recorded, _moment(at))[0]
 
-# %% ../../nbs/orders/50_books.ipynb #0f7279d1
+# %% ../../nbs/orders/50_books.ipynb #2b499753
 def new_intent(db: sqlite3.Connection, # open books
                reference: str, # the OR- or TU- that it pays
                asset: str, # such as 'USDT'
@@ -307,23 +356,27 @@ def new_intent(db: sqlite3.Connection, # open books
         owner = _owner(db, reference)
         computed = amount_units(owner.usd_cents, value, of.decimals)
         units = parse_coins(amount, of) if amount is not None else computed
-        shown = (reference, of.asset, of.network, rate_text.strip(), address, expires_at, str(computed), str(units), 'service' if amount is not None else 'computed')
+        shown = (reference, of.asset, of.network, rate_text.strip(), address, expires_at, str(computed),
+                 str(units), 'service' if amount is not None else 'computed')
         for o in recorded_intents(db, reference):
             if tuple(vars(o).values())[1:] == shown: return o.id, False
-        if owner.entry: raise Refused(f'{reference} is {"paid" if reference.startswith("OR") else "credited"} already; it takes no further intent')
+        if owner.entry:
+            raise Refused(f'{reference} is {"paid" if reference.startswith("OR") else "credited"} already; '
+                          'it takes no further intent')
         intent = _next_id(db, 'intents', 'IN')
         owners = (reference, None) if reference.startswith('OR-') else (None, reference)
-        db.execute('INSERT INTO intents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', (intent, *owners, *shown[1:]))
+        db.execute('INSERT INTO intents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+                   (intent, *owners, *shown[1:]))
         _event(db, at, 'service', 'shown', reference, intent)
     return intent, True
 
-# %% ../../nbs/orders/50_books.ipynb #0cacf652
+# %% ../../nbs/orders/50_books.ipynb #205b5039
 def _state(db: sqlite3.Connection, intent: Recorded, now: str) -> str:
     return derive_intent(intent.id, intent.expires_at, events_of(db, intent.reference), now)[0]
 
 def report(db: sqlite3.Connection, # open books
            intent: str, # its IN-
-           sent: str | None = None, # when the transfer was made, with its offset from UTC; at the report if absent
+           sent: str | None = None, # when the transfer was made, with its offset from UTC; now if absent
            at: str | None = None, # UTC; the present moment if absent
           ) -> bool: # whether something was recorded
     "The renter says that the transfer was made"
@@ -336,7 +389,7 @@ def report(db: sqlite3.Connection, # open books
         _event(db, at, 'renter', 'reported', o.reference, intent, sent_at=sent_at)
     return True
 
-# %% ../../nbs/orders/50_books.ipynb #b62d2fd2
+# %% ../../nbs/orders/50_books.ipynb #10864b3a
 def confirm(db: sqlite3.Connection, # open books
             intent: str, # its IN-
             received: str | None = None, # coins that the service received; the amount of the intent if absent
@@ -350,31 +403,41 @@ def confirm(db: sqlite3.Connection, # open books
         o = _recorded(db, intent)
         owner = _owner(db, o.reference)
         _check_word(owner, settles, credited_usd_cents)
-        units = str(parse_coins(received, pair(o.asset, o.network))) if received is not None else o.amount_units
-        facts = dict(received_units=units, word=settles or credited_usd_cents is not None, credited_usd_cents=credited_usd_cents)
-        if not require_move(intent, _state(db, o, at), 'confirm').writes: return _same_facts(owner, intent, facts, received is None and not facts['word'])
+        of = pair(o.asset, o.network)
+        units = o.amount_units if received is None else str(parse_coins(received, of))
+        facts = dict(received_units=units, word=settles or credited_usd_cents is not None,
+                     credited_usd_cents=credited_usd_cents)
+        if not require_move(intent, _state(db, o, at), 'confirm').writes:
+            return _same_facts(owner, intent, facts, received is None and not facts['word'])
         _record_payment(db, owner, o, facts, at)
     return True
 
 def _check_word(owner: Owner, settles: bool, credited_usd_cents: int | None) -> None:
     order = owner.id.startswith('OR-')
-    if settles and not order: raise Refused(f'{owner.id} is a top-up; say what was credited with --credited USD')
+    if settles and not order:
+        raise Refused(f'{owner.id} is a top-up; say what was credited with --credited USD')
     if credited_usd_cents is None: return
     if order: raise Refused(f'{owner.id} is an order; say that the service counts the payment with --settles')
-    if not 1 <= credited_usd_cents <= 10**11: raise Refused('the amount that was credited is out of range; accepted are 0.01 to 1,000,000,000.00 USD')
+    if not 1 <= credited_usd_cents <= 10**11:
+        raise Refused('the amount that was credited is out of range; accepted are 0.01 to 1,000,000,000.00 '
+                      'USD')
 
 def _same_facts(owner: Owner, intent: str, facts: dict[str, object], bare: bool) -> bool:
     "Nothing is recorded twice, and nothing else than before"
-    if bare or _about(owner.events, intent, 'confirmed').details == facts: return False
+    if bare or _about(owner, intent, 'confirmed').details == facts: return False
     raise Refused(f'{intent} is confirmed already, with other facts; the books keep what was recorded first')
 
-# %% ../../nbs/orders/50_books.ipynb #39d5e33b
-def _record_payment(db: sqlite3.Connection, owner: Owner, intent: Recorded, facts: dict[str, object], at: str) -> None:
+# %% ../../nbs/orders/50_books.ipynb #67b58b4e
+def _record_payment(db: sqlite3.Connection, owner: Owner, intent: Recorded, facts: dict[str, object],
+                    at: str) -> None:
     "Record a confirmation and, where it counts, its entry"
-    sent_at = _about(owner.events, intent.id, 'reported').details['sent_at']
-    amount, late = exceptions(int(facts['received_units']), int(intent.amount_units), sent_at, intent.expires_at)
+    sent_at = _about(owner, intent.id, 'reported').details['sent_at']
+    amount, late = exceptions(int(facts['received_units']), int(intent.amount_units), sent_at,
+                              intent.expires_at)
     did = effect(amount, late, facts['word'], owner.fulfilled_before(None))
-    if did is None: raise Refused(f'{owner.id} is fulfilled already, so {intent.id} cannot count too; confirm it without saying so, and it is kept as a surplus')
+    if did is None:
+        raise Refused(f'{owner.id} is fulfilled already, so {intent.id} cannot count too; confirm it without '
+                      'saying so, and it is kept as a surplus')
     event = _event(db, at, 'service', 'confirmed', owner.id, intent.id, **facts)
     if did not in (COUNTS, PART): return
     debit = RENTAL if owner.id.startswith('OR-') else BALANCE
@@ -393,24 +456,29 @@ def reject(db: sqlite3.Connection, # open books
         _event(db, at, 'service', 'rejected', o.reference, intent, note=note)
     return True
 
-# %% ../../nbs/orders/50_books.ipynb #56e9d57f
+# %% ../../nbs/orders/50_books.ipynb #e318de26
 def settle(db: sqlite3.Connection, # open books
            order: str, # its OR-
            at: str | None = None, # UTC; the present moment if absent
           ) -> bool: # whether something was recorded
     "Pay an order from the balance"
     at = _moment(at)
-    if not order.startswith('OR-'): raise Refused('only an order, with an id such as OR-0001, is settled from the balance')
+    if not order.startswith('OR-'):
+        raise Refused('only an order, with an id such as OR-0001, is settled from the balance')
     with writing(db):
         owner, has = _owner(db, order), balance(db)
         if owner.entry:
             if owner.entry.credit == BALANCE: return False
             raise Refused(f'{order} is paid already, by a transfer')
-        if has < owner.usd_cents: raise Refused(f'the balance of {usd(has)} does not cover {order}, which is {usd(owner.usd_cents)}; an order is settled whole, so top up {usd(owner.usd_cents - has)} first')
-        add_entry(db, _event(db, at, 'renter', 'settled', order, order), at, order, RENTAL, BALANCE, owner.usd_cents)
+        if has < owner.usd_cents:
+            raise Refused(f'the balance of {usd(has)} does not cover {order}, which is '
+                          f'{usd(owner.usd_cents)}; an order is settled whole, so top up '
+                          f'{usd(owner.usd_cents - has)} first')
+        add_entry(db, _event(db, at, 'renter', 'settled', order, order), at, order, RENTAL, BALANCE,
+                  owner.usd_cents)
     return True
 
-# %% ../../nbs/orders/50_books.ipynb #dac9c928
+# %% ../../nbs/orders/50_books.ipynb #fec8958c
 def advance(db: sqlite3.Connection, # open books
             order: str, # its OR-
             to: str, # 'preparing', 'ready' or 'ended'
@@ -435,7 +503,8 @@ def deliver(db: sqlite3.Connection, # open books
     access = free_text(access, 'access text', 4000)
     if not order.startswith('OR-'): raise Refused('only an order, with an id such as OR-0001, is delivered')
     if access and to != 'ready': raise Refused('an access text belongs to the stage ready')
-    if stage(_owner(db, order).events) == to and (not access or access == read_access(db, order)): return False
+    if stage(_owner(db, order).events) == to and (not access or access == read_access(db, order)):
+        return False
     advance(db, order, to, access, at)
     return True
 
@@ -450,16 +519,19 @@ def _forget(db: sqlite3.Connection) -> None:
     # What was erased still stands in the write-ahead log until that is emptied.
     db.execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchall()
 
-# %% ../../nbs/orders/50_books.ipynb #f06967fb
+# %% ../../nbs/orders/50_books.ipynb #b1162086
 def set_profile(db: sqlite3.Connection, # open books
                 first_name: str, # for summaries
                 last_name: str, # for summaries
                 email: str, # for summaries
                ) -> None:
     "Keep the renter's name and e-mail"
-    values = [free_text(text, name, 100) for text, name in ((first_name, 'first name'), (last_name, 'last name'), (email, 'e-mail'))]
-    if not all(values) or '\n' in ''.join(values): raise Refused('a profile has a first name, a last name and an e-mail, a line each')
-    if not re.fullmatch(r'[^@\s]+@[^@\s]+', values[2]): raise Refused('the e-mail is not an address; type it as name@example.org')
+    given = (first_name, 'first name'), (last_name, 'last name'), (email, 'e-mail')
+    values = [free_text(text, name, 100) for text, name in given]
+    if not all(values) or '\n' in ''.join(values):
+        raise Refused('a profile has a first name, a last name and an e-mail, a line each')
+    if not re.fullmatch(r'[^@\s]+@[^@\s]+', values[2]):
+        raise Refused('the e-mail is not an address; type it as name@example.org')
     with writing(db): db.execute('INSERT OR REPLACE INTO profile VALUES (1, ?, ?, ?)', values)
     _forget(db)
 

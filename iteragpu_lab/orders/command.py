@@ -6,25 +6,26 @@
 __all__ = ['BOOKS', 'NEW', 'INTENT', 'TOPUP', 'REPORT', 'CONFIRM', 'REJECT', 'SETTLE', 'DELIVER', 'SHOW', 'LIST', 'SUMMARY',
            'LEDGER', 'EXPORT', 'IMPORT', 'PROFILE', 'SUBCOMMANDS', 'ORDER', 'OrderParser']
 
-# %% ../../nbs/orders/80_command.ipynb #6872d936
+# %% ../../nbs/orders/80_command.ipynb #fe9a1c39
 import argparse, sqlite3, sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from ..commands import Parser, Verb, add_output_arguments, columns, emit, strong, whole_argument
+from ..commands import Parser, Verb, add_output_arguments, columns, emit, paragraph, strong
 from ..documents import Order, Refused, TopUp, refusal, to_dict, to_json, write_new
 from . import books
 from .assets import ASSETS, HONESTY, NETWORKS, NO_KEYS, parse_usd
 from .ledger import accounts, balance, entries, open_books
 from .screening import looks_secret
+from .states import STAGES
 from .summary import intent_text, order_html, order_text, topup_text
 from ..units import usd
 
-# %% ../../nbs/orders/80_command.ipynb #9062bbb5
+# %% ../../nbs/orders/80_command.ipynb #4a228947
 def _screened(word: str) -> str:
     "A word of the command line, unless it looks like a secret"
-    if what := looks_secret(word): raise argparse.ArgumentTypeError(f'it looks like {what}; nothing was stored. {NO_KEYS}')
+    if what := looks_secret(word):
+        raise argparse.ArgumentTypeError(f'it looks like {what}; nothing was stored. {NO_KEYS}')
     return word
 
 class OrderParser(Parser):
@@ -32,7 +33,9 @@ class OrderParser(Parser):
     def error(self, message: str) -> None: # what argparse found wrong
         "Refuse the command line"
         what = looks_secret(message)
-        if what: raise Refused(f'{self.prog}: the command line has something in it that looks like {what}; nothing was stored. {NO_KEYS}')
+        if what:
+            raise Refused(f'{self.prog}: the command line has something in it that looks like {what}; '
+                          f'nothing was stored. {NO_KEYS}')
         super().error(message)
 
     def parse_known_args(self, args=None, namespace=None): # as argparse has it
@@ -41,114 +44,180 @@ class OrderParser(Parser):
         if rest: self.error(f'unrecognized arguments: {" ".join(rest)}')
         return found, rest
 
-# %% ../../nbs/orders/80_command.ipynb #caed6d93
+# %% ../../nbs/orders/80_command.ipynb #d1783a20
 BOOKS = 'iteragpu-orders.db'
 
-def _books_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--books', metavar='FILE', default=BOOKS, help=f'the file of the books (default {BOOKS} in this folder)')
+def _common(parser: argparse.ArgumentParser) -> None:
+    "What every subcommand that shows something takes"
+    _books(parser)
+    add_output_arguments(parser, file=False)
 
-def _arguments(*named: tuple[str, dict[str, Any]], output: bool = False) -> Callable[[argparse.ArgumentParser], None]:
-    "What a subcommand takes"
-    def add(parser: argparse.ArgumentParser) -> None:
-        for name, options in named: parser.add_argument(name, **options)
-        _books_argument(parser)
-        add_output_arguments(parser, file=output)
-    return add
+def _books(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--books', metavar='FILE', default=BOOKS,
+                        help=f'the books (default {BOOKS} in this folder)')
 
-def _id(prefix: str, what: str) -> tuple[str, dict[str, Any]]: return 'id', dict(metavar=f'{prefix}-ID', help=f'id of {what}, such as {prefix}-0001')
+def _id(parser: argparse.ArgumentParser, prefix: str, what: str) -> None:
+    parser.add_argument('id', metavar=f'{prefix}-ID', help=f'id of {what}, such as {prefix}-0001')
 
-@contextmanager
-def _open(args: argparse.Namespace, create: bool = False) -> Iterator[sqlite3.Connection]:
-    with open_books(args.books, create) as db: yield db
+def _again(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument('--again', action='store_true', help=f'{what} once more')
 
-# %% ../../nbs/orders/80_command.ipynb #5d5e9136
+# %% ../../nbs/orders/80_command.ipynb #c3d841f1
 def _read(db: sqlite3.Connection, id: str) -> Order | TopUp:
     if id.startswith('OR-'): return books.read_order(db, id)
     if id.startswith('TU-'): return books.read_topup(db, id)
-    raise Refused('an id begins with OR- for an order, TU- for a top-up, IN- for an intent; see: iteragpu order list')
-
-def _text(document: Order | TopUp) -> str: return order_text(document) if isinstance(document, Order) else topup_text(document)
+    raise Refused('an id begins with OR-, TU- or IN-, as in OR-0001; see: iteragpu order list')
 
 def _show_owner(args: argparse.Namespace, db: sqlite3.Connection, id: str, first: str = '') -> int:
     document = _read(db, id)
-    emit(args, document, f'{first}\n\n{_text(document)}' if first else _text(document))
+    text = order_text(document) if isinstance(document, Order) else topup_text(document)
+    emit(args, document, f'{first}\n\n{text}' if first else text)
     return 0
 
-def _show_intent(args: argparse.Namespace, db: sqlite3.Connection, id: str, first: str = '', code: bool = False) -> int:
+def _show_intent(args: argparse.Namespace, db: sqlite3.Connection, id: str, first: str = '') -> int:
     intent = books.read_intent(db, id)
-    text = intent_text(intent, code)
+    text = intent_text(intent, code=getattr(args, 'code', False))
     emit(args, intent, f'{first}\n\n{text}' if first else text)
     return 0
 
-# %% ../../nbs/orders/80_command.ipynb #5e4f6182
+def _did(wrote: bool, done: str) -> str:
+    return done if wrote else 'That was recorded before; nothing changed.'
+
+# %% ../../nbs/orders/80_command.ipynb #acce9db1
+def _new_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('quote', metavar='QUOTE.json', help='a quote that iteragpu price wrote')
+    parser.add_argument('--environment', required=True, choices=books.ENVIRONMENTS,
+                        help='what the machine is prepared with')
+    parser.add_argument('--environment-text', default='', metavar='TEXT',
+                        help='wishes in words; needed for other')
+    _again(parser, 'order the same quote')
+    _common(parser)
+
 def _new(args: argparse.Namespace) -> int:
     from iteragpu_lab.reading import read
     quote = read(args.quote, 'quote')
-    with _open(args, create=True) as db:
+    with open_books(args.books, create=True) as db:
         order, fresh = books.new_order(db, quote, args.environment, args.environment_text, args.again)
-        return _show_owner(args, db, order, '' if fresh else f'This quote is {order} already; --again orders it once more.')
+        return _show_owner(args, db, order,
+                           '' if fresh else f'This quote is {order} already; --again orders it once more.')
 
-NEW = Verb('new', 'Record an order made from a quote.', 'iteragpu order new quote.json --environment pytorch', _arguments(
-    ('quote', dict(metavar='QUOTE.json', help='a quote that iteragpu quote wrote')),
-    ('--environment', dict(required=True, choices=books.ENVIRONMENTS, help='what the machine is prepared with')),
-    ('--environment-text', dict(default='', metavar='TEXT', help='wishes in words; needed for other')),
-    ('--again', dict(action='store_true', help='order the same quote once more'))), _new)
+NEW = Verb('new', 'Record an order made from a quote.', 'iteragpu order new quote.json --environment pytorch',
+           _new_arguments, _new)
 
-# %% ../../nbs/orders/80_command.ipynb #46ba7ce3
+# %% ../../nbs/orders/80_command.ipynb #b7149b22
+def _intent_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('id', metavar='ID', help='id of an order or a top-up, OR-... or TU-...')
+    add('--asset', required=True, metavar='ASSET', help=f'one of {", ".join(ASSETS)}')
+    add('--network', required=True, metavar='NETWORK', help=f'one of {", ".join(NETWORKS)}')
+    add('--rate', required=True, metavar='USD', help='USD for one coin, as shown')
+    add('--address', required=True, metavar='ADDRESS',
+        help='the plain address of the recipient, as shown; never a key')
+    add('--expires', required=True, metavar='TIME',
+        help='the expiry with its offset from UTC, as 2026-12-01T10:15Z')
+    add('--amount', metavar='COINS',
+        help='the amount, if the service shows one; it is kept, and a difference is shown')
+    add('--code', action='store_true', help='show a QR code of the plain address')
+    _common(parser)
+
 def _intent(args: argparse.Namespace) -> int:
-    with _open(args) as db:
-        intent, fresh = books.new_intent(db, args.id, args.asset, args.network, args.rate, args.address, args.expires, args.amount)
-        return _show_intent(args, db, intent, '' if fresh else f'It is {intent} already; nothing was recorded.', code=args.code)
+    with open_books(args.books) as db:
+        shown = (args.asset, args.network, args.rate, args.address, args.expires, args.amount)
+        intent, fresh = books.new_intent(db, args.id, *shown)
+        return _show_intent(args, db, intent,
+                            '' if fresh else f'It is {intent} already; nothing was recorded.')
 
 INTENT = Verb('intent', 'Record what the service showed for one payment of an order or a top-up.',
-    'iteragpu order intent OR-0001 --asset USDT --network tron --rate 0.99987 --address TDvr6Jpwfp1wDiV7PhaB19YMsMHRSXmY7p --expires 2026-12-01T10:15Z', _arguments(
-    ('id', dict(metavar='ID', help='id of an order or a top-up, OR-... or TU-...')),
-    ('--asset', dict(required=True, metavar='ASSET', help=f'one of {", ".join(ASSETS)}')),
-    ('--network', dict(required=True, metavar='NETWORK', help=f'one of {", ".join(NETWORKS)}; the same name on another network is another asset')),
-    ('--rate', dict(required=True, metavar='USD', help='USD for one coin, as shown')),
-    ('--address', dict(required=True, metavar='ADDRESS', help='the plain address of the recipient, as shown; never a key')),
-    ('--expires', dict(required=True, metavar='TIME', help='the expiry with its offset from UTC, such as 2026-12-01T10:15Z')),
-    ('--amount', dict(metavar='COINS', help='the exact amount, if the service shows one; it is kept, and a difference is shown')),
-    ('--code', dict(action='store_true', help='show a QR code of the plain address'))), _intent)
+              'iteragpu order intent OR-0001 --asset USDT --network tron --rate 0.99987 '
+              '--address TDvr6Jpwfp1wDiV7PhaB19YMsMHRSXmY7p --expires 2026-12-01T10:15Z', _intent_arguments,
+              _intent)
+
+# %% ../../nbs/orders/80_command.ipynb #bbeb4352
+def _topup_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('usd', metavar='USD', help='dollars, with cents after a point if need be')
+    _again(parser, 'record an equal top-up')
+    _common(parser)
 
 def _topup(args: argparse.Namespace) -> int:
-    with _open(args, create=True) as db:
+    with open_books(args.books, create=True) as db:
         topup, fresh = books.new_topup(db, parse_usd(args.usd), args.again)
-        return _show_owner(args, db, topup, '' if fresh else f'An equal top-up stands as {topup}; --again records another.')
+        return _show_owner(args, db, topup,
+                           '' if fresh else f'An equal top-up stands as {topup}; --again records another.')
 
-TOPUP = Verb('topup', 'Record a top-up of the balance; it adds nothing until it is confirmed.', 'iteragpu order topup 3000', _arguments(
-    ('usd', dict(metavar='USD', help='dollars, with cents after a point if need be')),
-    ('--again', dict(action='store_true', help='record an equal top-up once more'))), _topup)
+TOPUP = Verb('topup', 'Record a top-up of the balance; it adds nothing until it is confirmed.',
+             'iteragpu order topup 3000', _topup_arguments, _topup)
 
-# %% ../../nbs/orders/80_command.ipynb #cbc5f3e0
-def _did(wrote: bool, done: str) -> str: return done if wrote else 'That was recorded before; nothing changed.'
+# %% ../../nbs/orders/80_command.ipynb #536969ea
+def _report_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser, 'IN', 'the intent that was paid')
+    parser.add_argument('--sent', metavar='TIME', help='when the transfer was made, if earlier than now')
+    _common(parser)
 
 def _report(args: argparse.Namespace) -> int:
-    with _open(args) as db: return _show_intent(args, db, args.id, _did(books.report(db, args.id, args.sent), 'Payment reported, awaiting verification.'))
+    with open_books(args.books) as db:
+        wrote = books.report(db, args.id, args.sent)
+        return _show_intent(args, db, args.id, _did(wrote, 'Payment reported, awaiting verification.'))
 
-REPORT = Verb('report', 'Say that the transfer of an intent was made; old intents have this too.', 'iteragpu order report IN-0001', _arguments(
-    _id('IN', 'the intent that was paid'), ('--sent', dict(metavar='TIME', help='when the transfer was made, if earlier than now'))), _report)
+REPORT = Verb('report', 'Say that the transfer of an intent was made; old intents have this too.',
+              'iteragpu order report IN-0001', _report_arguments, _report)
+
+# %% ../../nbs/orders/80_command.ipynb #e08b5357
+def _confirm_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser, 'IN', 'the intent')
+    parser.add_argument('--received', metavar='COINS',
+                        help='what the service received, if not the exact amount')
+    parser.add_argument('--settles', action='store_true',
+                        help='the service counts it for the order, though late or partial')
+    parser.add_argument('--credited', metavar='USD',
+                        help='what the service credited, if not the amount of the top-up')
+    _common(parser)
 
 def _confirm(args: argparse.Namespace) -> int:
     credited = None if args.credited is None else parse_usd(args.credited, 'credit')
-    with _open(args) as db: return _show_intent(args, db, args.id, _did(books.confirm(db, args.id, args.received, args.settles, credited), 'Recorded as confirmed by the service.'))
+    with open_books(args.books) as db:
+        wrote = books.confirm(db, args.id, args.received, args.settles, credited)
+        return _show_intent(args, db, args.id, _did(wrote, 'Recorded as confirmed by the service.'))
 
-CONFIRM = Verb('confirm', 'Record that the service confirmed a payment.', 'iteragpu order confirm IN-0001', _arguments(
-    _id('IN', 'the intent'), ('--received', dict(metavar='COINS', help='what the service received, if not the exact amount')),
-    ('--settles', dict(action='store_true', help='the service shows the order as paid by it, although it was late or partial')),
-    ('--credited', dict(metavar='USD', help='what the service credited for it, if not the amount of the top-up'))), _confirm)
+CONFIRM = Verb('confirm', 'Record that the service confirmed a payment.', 'iteragpu order confirm IN-0001',
+               _confirm_arguments, _confirm)
+
+# %% ../../nbs/orders/80_command.ipynb #8ec39e33
+def _reject_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser, 'IN', 'the intent')
+    parser.add_argument('--note', default='', metavar='TEXT',
+                        help='what the service said; no transaction hash, it looks like a key')
+    _common(parser)
 
 def _reject(args: argparse.Namespace) -> int:
-    with _open(args) as db: return _show_intent(args, db, args.id, _did(books.reject(db, args.id, args.note), 'Recorded as rejected by the service.'))
+    with open_books(args.books) as db:
+        wrote = books.reject(db, args.id, args.note)
+        return _show_intent(args, db, args.id, _did(wrote, 'Recorded as rejected by the service.'))
 
-REJECT = Verb('reject', 'Record that the service did not find or accept a payment.', 'iteragpu order reject IN-0001', _arguments(
-    _id('IN', 'the intent'), ('--note', dict(default='', metavar='TEXT', help='what the service said; no transaction hash, which looks like a key'))), _reject)
+REJECT = Verb('reject', 'Record that the service did not find or accept a payment.',
+              'iteragpu order reject IN-0001',
+              _reject_arguments, _reject)
 
-# %% ../../nbs/orders/80_command.ipynb #4b508b77
+# %% ../../nbs/orders/80_command.ipynb #cc9d41e0
+def _settle_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser, 'OR', 'the order')
+    _common(parser)
+
 def _settle(args: argparse.Namespace) -> int:
-    with _open(args) as db: return _show_owner(args, db, args.id, _did(books.settle(db, args.id), 'Settled from the balance.'))
+    with open_books(args.books) as db:
+        wrote = books.settle(db, args.id)
+        return _show_owner(args, db, args.id, _did(wrote, 'Settled from the balance.'))
 
-SETTLE = Verb('settle', 'Pay an order from the balance, whole or not at all.', 'iteragpu order settle OR-0001', _arguments(_id('OR', 'the order')), _settle)
+SETTLE = Verb('settle', 'Pay an order from the balance, whole or not at all.',
+              'iteragpu order settle OR-0001',
+              _settle_arguments, _settle)
+
+# %% ../../nbs/orders/80_command.ipynb #d20f3a54
+def _deliver_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser, 'OR', 'the order')
+    parser.add_argument('stage', choices=STAGES[1:], help='what the service shows')
+    parser.add_argument('--access-file', metavar='FILE',
+                        help='what gives access, - for stdin; kept out of every export')
+    _common(parser)
 
 def _access_text(name: str | None) -> str:
     if name is None: return ''
@@ -157,145 +226,194 @@ def _access_text(name: str | None) -> str:
     except OSError as e: raise refusal(Path(name), e) from e
 
 def _deliver(args: argparse.Namespace) -> int:
-    with _open(args) as db: return _show_owner(args, db, args.id, _did(books.deliver(db, args.id, args.stage, _access_text(args.access_file)), f'Delivery: {args.stage}.'))
+    access = _access_text(args.access_file)
+    with open_books(args.books) as db:
+        wrote = books.deliver(db, args.id, args.stage, access)
+        return _show_owner(args, db, args.id, _did(wrote, f'Delivery: {args.stage}.'))
 
-DELIVER = Verb('deliver', 'Record a stage of the delivery.', 'iteragpu order deliver OR-0001 preparing', _arguments(
-    _id('OR', 'the order'), ('stage', dict(choices=('preparing', 'ready', 'ended'), help='what the service shows')),
-    ('--access-file', dict(metavar='FILE', help='what gives access, from a file or - for stdin; kept out of every export'))), _deliver)
+DELIVER = Verb('deliver', 'Record a stage of the delivery.', 'iteragpu order deliver OR-0001 preparing',
+               _deliver_arguments, _deliver)
 
-# %% ../../nbs/orders/80_command.ipynb #5bbefed2
+# %% ../../nbs/orders/80_command.ipynb #8adf903e
+def _show_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('id', metavar='ID', help='OR-..., TU-... or IN-...')
+    parser.add_argument('--code', action='store_true', help="with an intent's QR code of the plain address")
+    parser.add_argument('--access', action='store_true', help='also what gives access to the machine')
+    _common(parser)
+
 def _show(args: argparse.Namespace) -> int:
-    with _open(args) as db:
-        if args.id.startswith('IN-'): return _show_intent(args, db, args.id, code=args.code)
+    with open_books(args.books) as db:
+        if args.id.startswith('IN-'): return _show_intent(args, db, args.id)
         _show_owner(args, db, args.id)
-        if args.access and not args.json: print(f'\nAccess: {books.read_access(db, args.id) or "none recorded"}')
+        if args.access and not args.json:
+            print(f'\nAccess: {books.read_access(db, args.id) or "none recorded"}')
     return 0
 
-SHOW = Verb('show', 'Show an order, a top-up or an intent.', 'iteragpu order show OR-0001', _arguments(
-    ('id', dict(metavar='ID', help='OR-..., TU-... or IN-...')), ('--code', dict(action='store_true', help="with an intent's QR code of the plain address")),
-    ('--access', dict(action='store_true', help='also what gives access to the machine'))), _show)
+SHOW = Verb('show', 'Show an order, a top-up or an intent.', 'iteragpu order show OR-0001', _show_arguments,
+            _show)
+
+# %% ../../nbs/orders/80_command.ipynb #20d68bf0
+def _order_line(o: Order) -> dict[str, Any]:
+    return dict(id=o.id, gpu=o.quote.gpu, duration_days=o.quote.duration_days, lots=o.quote.lots,
+                total_usd_cents=o.total_usd_cents, settlement=o.settlement, delivery=o.delivery)
 
 def _overview(db: sqlite3.Connection) -> dict[str, Any]:
-    "Every order and top-up in a line, and the balance"
+    "Every order and top-up in a line, their intents, and the balance"
     orders = [books.read_order(db, o) for o in books.references(db, 'OR')]
     topups = [books.read_topup(db, o) for o in books.references(db, 'TU')]
-    line = lambda o: dict(id=o.id, gpu=o.quote.gpu, duration_days=o.quote.duration_days, lots=o.quote.lots, total_usd_cents=o.total_usd_cents, settlement=o.settlement, delivery=o.delivery)
-    return dict(orders=[line(o) for o in orders], topups=[dict(id=o.id, usd_cents=o.usd_cents, state=o.state) for o in topups],
-                intents=[to_dict(i) for o in (*orders, *topups) for i in o.intents], balance_usd_cents=balance(db))
+    return dict(orders=[_order_line(o) for o in orders],
+                topups=[dict(id=o.id, usd_cents=o.usd_cents, state=o.state) for o in topups],
+                intents=[to_dict(i) for o in (*orders, *topups) for i in o.intents],
+                balance_usd_cents=balance(db))
 
-# %% ../../nbs/orders/80_command.ipynb #a13ebc6d
 def _overview_text(o: dict[str, Any]) -> str:
-    parts = []
-    if o['orders']: parts.append(columns([('order', 'package', 'amount', 'settlement', 'delivery'),
-        *((x['id'], f'{x["lots"]} x {x["gpu"]}, {x["duration_days"]} days', usd(x['total_usd_cents']), x['settlement'], x['delivery']) for x in o['orders'])], 'llrll'))
-    if o['topups']: parts.append(columns([('top-up', 'amount', 'state'), *((x['id'], usd(x['usd_cents']), x['state']) for x in o['topups'])], 'lrl'))
-    if o['intents']: parts.append(columns([('intent', 'pays', 'amount', 'network', 'state', 'surplus'),
-        *((x['id'], x['reference'], f'{x["amount"]} {x["asset"]}', x['network'], x['state'], '' if x['surplus_units'] in (None, '0') else f'{x["surplus"]} {x["asset"]}') for x in o['intents'])]))
-    return '\n\n'.join([*parts, f'Balance  {usd(o["balance_usd_cents"])}'])
+    orders = [(x['id'], f'{x["lots"]} x {x["gpu"]}, {x["duration_days"]} days', usd(x['total_usd_cents']),
+               x['settlement'], x['delivery']) for x in o['orders']]
+    topups = [(x['id'], usd(x['usd_cents']), x['state']) for x in o['topups']]
+    intents = [(x['id'], x['reference'], f'{x["amount"]} {x["asset"]}', x['network'], x['state'])
+               for x in o['intents']]
+    tables = ((('order', 'package', 'amount', 'settlement', 'delivery'), orders, 'llrll'),
+              (('top-up', 'amount', 'state'), topups, 'lrl'),
+              (('intent', 'pays', 'amount', 'network', 'state'), intents, ''))
+    left = [x for x in o['intents'] if x['surplus_units'] not in (None, '0')]
+    last = [*(f'Surplus of {x["id"]}  {x["surplus"]} {x["asset"]}' for x in left),
+            f'Balance  {usd(o["balance_usd_cents"])}']
+    return '\n\n'.join([*(columns([head, *rows], right) for head, rows, right in tables if rows),
+                        '\n'.join(last)])
 
 def _list(args: argparse.Namespace) -> int:
-    with _open(args) as db: found = _overview(db)
+    with open_books(args.books) as db: found = _overview(db)
     emit(args, found, _overview_text(found))
     return 0
 
-LIST = Verb('list', 'List orders, top-ups and intents, and the balance.', 'iteragpu order list', _arguments(), _list)
+LIST = Verb('list', 'List orders, top-ups and intents, and the balance.', 'iteragpu order list', _common,
+            _list)
 
-# %% ../../nbs/orders/80_command.ipynb #50fa3981
-def _deliver_text(args: argparse.Namespace, text: str) -> int:
+# %% ../../nbs/orders/80_command.ipynb #655dac17
+def _keep(args: argparse.Namespace, text: str) -> int:
     "Write a text to a new file, or to stdout"
     if args.output: print(f'{write_new(args.output, text)} written')
     else: print(text, end='' if text.endswith('\n') else '\n')
     return 0
 
+def _format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    parser.add_argument('--format', choices=tuple(formats), default='text', help='text if absent')
+    parser.add_argument('--output', metavar='FILE', help='write to a new file')
+    _books(parser)
+
 _SUMMARIES = dict(text=order_text, html=order_html, json=to_json)
 
+def _summary_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser, 'OR', 'the order')
+    _format(parser, _SUMMARIES)
+
 def _summary(args: argparse.Namespace) -> int:
-    with _open(args) as db: return _deliver_text(args, _SUMMARIES[args.format](books.read_order(db, args.id)))
+    with open_books(args.books) as db:
+        return _keep(args, _SUMMARIES[args.format](books.read_order(db, args.id)))
 
-def _formatted(*named: tuple[str, dict[str, Any]], formats: Sequence[str]) -> Callable[[argparse.ArgumentParser], None]:
-    def add(parser: argparse.ArgumentParser) -> None:
-        for name, options in named: parser.add_argument(name, **options)
-        parser.add_argument('--format', choices=tuple(formats), default='text', help='text if absent')
-        parser.add_argument('--output', metavar='FILE', help='write to a new file')
-        _books_argument(parser)
-    return add
+SUMMARY = Verb('summary', 'A summary of an order to keep.',
+               'iteragpu order summary OR-0001 --format html --output order.html',
+               _summary_arguments, _summary)
 
-SUMMARY = Verb('summary', 'A summary of an order to keep.', 'iteragpu order summary OR-0001 --format html --output order.html',
-               _formatted(_id('OR', 'the order'), formats=_SUMMARIES), _summary)
-
-# %% ../../nbs/orders/80_command.ipynb #db5544ca
+# %% ../../nbs/orders/80_command.ipynb #d7e6f21a
 def _ledger_text(db: sqlite3.Connection) -> str:
+    head = ('UTC', 'for', 'to', 'from', 'amount')
     rows = [(o.at[:19].replace('T', ' '), o.reference, o.debit, o.credit, usd(o.usd_cents)) for o in entries(db)]
-    listed = columns([('UTC', 'reference', 'to', 'from', 'amount'), *rows], 'llllr') if rows else 'No amount has moved yet.'
+    listed = columns([head, *rows], 'llllr') if rows else 'No amount has moved yet.'
     stand = columns([(name, usd(cents)) for name, cents in accounts(db).items()], 'lr')
     return f'{strong("Ledger")}\n{listed}\n\n{stand}\n'
 
 def _ledger_json(db: sqlite3.Connection) -> str:
-    return to_json(dict(entries=[to_dict(o) for o in entries(db)], accounts=accounts(db), balance_usd_cents=balance(db)))
+    return to_json(dict(entries=[to_dict(o) for o in entries(db)], accounts=accounts(db),
+                        balance_usd_cents=balance(db)))
+
+def _exported(kind: str) -> Callable[[sqlite3.Connection], str]:
+    "The ledger for another program"
+    def write(db: sqlite3.Connection) -> str:
+        from iteragpu_lab.orders import export
+        moved = export.transactions(db)
+        return export.ledger_csv(moved) if kind == 'csv' else getattr(export, kind)(moved, balance(db))
+    return write
+
+_LEDGERS = dict(text=_ledger_text, json=_ledger_json, csv=_exported('csv'), beancount=_exported('beancount'),
+                hledger=_exported('hledger'))
 
 def _ledger(args: argparse.Namespace) -> int:
-    from iteragpu_lab.orders import export
-    with _open(args) as db:
-        if args.format in ('text', 'json'): return _deliver_text(args, dict(text=_ledger_text, json=_ledger_json)[args.format](db))
-        moved, has = export.transactions(db), balance(db)
-    texts = dict(csv=lambda: export.ledger_csv(moved), beancount=lambda: export.beancount(moved, has), hledger=lambda: export.hledger(moved, has))
-    return _deliver_text(args, texts[args.format]())
+    with open_books(args.books) as db: return _keep(args, _LEDGERS[args.format](db))
 
-LEDGER = Verb('ledger', 'Every credit and debit, here or for another program.', 'iteragpu order ledger --format hledger --output orders.journal',
-              _formatted(formats=('text', 'json', 'csv', 'beancount', 'hledger')), _ledger)
+LEDGER = Verb('ledger', 'Every credit and debit, here or for another program.',
+              'iteragpu order ledger --format hledger --output orders.journal',
+              lambda parser: _format(parser, _LEDGERS), _ledger)
 
-# %% ../../nbs/orders/80_command.ipynb #86004879
-def _file(help: str) -> Callable[[argparse.ArgumentParser], None]:
-    def add(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument('file', metavar='FILE', help=help)
-        _books_argument(parser)
-    return add
+# %% ../../nbs/orders/80_command.ipynb #90487ac8
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('file', metavar='FILE', help='a new file')
+    _books(parser)
 
 def _export(args: argparse.Namespace) -> int:
     from iteragpu_lab.orders.export import export_books
-    with _open(args) as db: path = write_new(args.file, to_json(export_books(db)))
+    with open_books(args.books) as db: path = write_new(args.file, to_json(export_books(db)))
     print(f'{path} written: everything but the access to machines. It holds the profile, if there is one.')
     return 0
 
-EXPORT = Verb('export', 'Write the whole books to a new file, for another machine.', 'iteragpu order export books.json',
-              _file('a new file'), _export)
+EXPORT = Verb('export', 'Write the whole books to a new file, for another machine.',
+              'iteragpu order export books.json',
+              _export_arguments, _export)
+
+def _import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('file', metavar='FILE', help='what iteragpu order export wrote')
+    _books(parser)
 
 def _import(args: argparse.Namespace) -> int:
     from iteragpu_lab.orders.export import import_books
     from iteragpu_lab.reading import read
-    print(f'{import_books(read(args.file, "order_books"), args.books)} made; every event was replayed and the ledger came out the same')
+    path = import_books(read(args.file, 'order_books'), args.books)
+    print(f'{path} made; every event was replayed and the ledger came out the same')
     return 0
 
-IMPORT = Verb('import', 'Make books of an export; the books must not exist yet.', 'iteragpu order import books.json --books iteragpu-orders.db',
-              _file('what iteragpu order export wrote'), _import)
+IMPORT = Verb('import', 'Make books of an export; the books must not exist yet.',
+              'iteragpu order import books.json',
+              _import_arguments, _import)
 
-# %% ../../nbs/orders/80_command.ipynb #954d45da
+# %% ../../nbs/orders/80_command.ipynb #903c479b
+def _profile_arguments(parser: argparse.ArgumentParser) -> None:
+    for name, meta in (('--first-name', 'NAME'), ('--last-name', 'NAME'), ('--email', 'E-MAIL')):
+        parser.add_argument(name, metavar=meta, help='for summaries; all three together')
+    parser.add_argument('--delete', action='store_true', help='forget them; the books stay')
+    _common(parser)
+
 def _profile(args: argparse.Namespace) -> int:
     given = (args.first_name, args.last_name, args.email)
     if args.delete and any(given): raise Refused('delete the profile or change it, not both')
-    with _open(args, create=any(given)) as db:
+    with open_books(args.books, create=any(given)) as db:
         if args.delete: books.delete_profile(db)
         elif any(given): books.set_profile(db, *(o or '' for o in given))
         has = books.profile(db)
-    emit(args, dict(profile=has), columns(list(has.items())) if has else 'No profile. The books are complete without one.')
+    emit(args, dict(profile=has),
+         columns(list(has.items())) if has else 'No profile. The books are complete without one.')
     return 0
 
-PROFILE = Verb('profile', 'Your name and e-mail for summaries: show, set or delete.', 'iteragpu order profile --first-name Ada --last-name Example --email ada@lab.example', _arguments(
-    ('--first-name', dict(metavar='NAME', help='for summaries')), ('--last-name', dict(metavar='NAME', help='for summaries')),
-    ('--email', dict(metavar='E-MAIL', help='where you can be reached')),
-    ('--delete', dict(action='store_true', help='forget them; the books stay'))), _profile)
+PROFILE = Verb('profile', 'Your name and e-mail for summaries: show, set or delete.',
+               'iteragpu order profile --first-name Ada --last-name Example --email ada@lab.example',
+               _profile_arguments, _profile)
 
-# %% ../../nbs/orders/80_command.ipynb #e2195dc4
-SUBCOMMANDS = (NEW, INTENT, TOPUP, REPORT, CONFIRM, REJECT, SETTLE, DELIVER, SHOW, LIST, SUMMARY, LEDGER, PROFILE, EXPORT, IMPORT)
-_UNITS = 'Amounts are in USD, or in coins where the option says so. The books move no money and reach no network.'
+# %% ../../nbs/orders/80_command.ipynb #a0cfad98
+SUBCOMMANDS = (NEW, INTENT, TOPUP, REPORT, CONFIRM, REJECT, SETTLE, DELIVER, SHOW, LIST, SUMMARY, LEDGER,
+               PROFILE, EXPORT, IMPORT)
+_UNITS = 'Amounts are in USD, or in coins where an option says so. The books move no money\nand reach no network.'
+_FOOT = f'{_UNITS}\n{paragraph(HONESTY)}\n{paragraph(NO_KEYS)}'
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    subparsers = parser.add_subparsers(dest='subcommand', required=True, metavar='SUBCOMMAND', parser_class=OrderParser)
+    subparsers = parser.add_subparsers(dest='subcommand', required=True, metavar='SUBCOMMAND',
+                                       parser_class=OrderParser)
     subparsers.type = _screened
     for o in SUBCOMMANDS:
-        sub = subparsers.add_parser(o.name, help=o.help, description=o.help, epilog=f'Example:\n  {o.example}\n\n{_UNITS}\n{HONESTY}\n{NO_KEYS}', allow_abbrev=False,
-                                    formatter_class=argparse.RawDescriptionHelpFormatter)
+        sub = subparsers.add_parser(o.name, help=o.help, description=o.help,
+                                    epilog=f'Example:\n  {o.example}\n\n{_FOOT}',
+                                    allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
         o.add_arguments(sub)
         sub.set_defaults(run_order=o.run)
 
-ORDER = Verb('order', 'Your own books of orders, payments and balance; no server, no keys, no network.', 'iteragpu order list', _add_arguments, lambda args: args.run_order(args), _UNITS)
+ORDER = Verb('order', 'Your own books of orders, payments and balance; no server, no keys, no network.',
+             'iteragpu order list',
+             _add_arguments, lambda args: args.run_order(args), _UNITS)

@@ -6,20 +6,21 @@
 __all__ = ['WALLET', 'PAID', 'SURPLUS', 'Posting', 'Transaction', 'dollars', 'transactions', 'ledger_csv', 'beancount', 'hledger',
            'export_books', 'replay', 'import_books']
 
-# %% ../../nbs/orders/70_export.ipynb #dbddb152
+# %% ../../nbs/orders/70_export.ipynb #35d84acc
 import csv, errno, io, os, sqlite3, tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
-from ..documents import BookEvent, IntentRow, OrderBooks, OrderRow, PaymentIntent, Refused, TopUpRow, new, refusal
+from ..documents import (BookEvent, IntentRow, LedgerEntry, OrderBooks, OrderRow, PaymentIntent,
+                                    Refused, TopUpRow, new, refusal)
 from . import books
 from .assets import PAIRS, coins, pair
 from .ledger import BALANCE, RENTAL, TRANSFERS, balance, entries, scratch_books
-from .states import COUNTS, PART
+from .states import COUNTS, PART, STAGES
 
-# %% ../../nbs/orders/70_export.ipynb #4f6c9d13
+# %% ../../nbs/orders/70_export.ipynb #f734d8c0
 WALLET, PAID, SURPLUS = 'Equity:Wallet', 'Equity:Paid', 'Assets:Surplus'
 
 @dataclass(frozen=True)
@@ -51,14 +52,16 @@ def _coins(intent: PaymentIntent) -> tuple[Posting, ...]:
     of, name = pair(intent.asset, intent.network), f'{intent.asset}.{intent.network.upper()}'
     received, left = int(intent.received_units), int(intent.surplus_units)
     parts = ((PAID, received - left, ''), (SURPLUS, left, ''), (WALLET, received, '-'))
-    return tuple(Posting(account, sign + coins(units, of.decimals), name) for account, units, sign in parts if units)
+    return tuple(Posting(account, sign + coins(n, of.decimals), name) for account, n, sign in parts if n)
 
-# %% ../../nbs/orders/70_export.ipynb #e80737ab
-def _paid(reference: str, intent: PaymentIntent, at: str, entry: Any) -> Transaction:
+# %% ../../nbs/orders/70_export.ipynb #22f827d2
+def _paid(reference: str, intent: PaymentIntent, at: str, entry: LedgerEntry | None) -> Transaction:
     what = {COUNTS: 'counted', PART: 'counted, with a surplus'}.get(intent.effect, 'a surplus')
-    details = dict(intent=intent.id, asset=intent.asset, network=intent.network, rate=intent.rate, expires=intent.expires_at)
+    details = dict(intent=intent.id, asset=intent.asset, network=intent.network, rate=intent.rate,
+                   expires=intent.expires_at)
     money = _usd(entry.debit, entry.credit, entry.usd_cents) if entry else ()
-    return Transaction(at, reference, f'{reference}: payment {intent.id} confirmed, {what}', money + _coins(intent), details)
+    return Transaction(at, reference, f'{reference}: payment {intent.id} confirmed, {what}',
+                       money + _coins(intent), details)
 
 def transactions(db: sqlite3.Connection, # open books
                 ) -> list[Transaction]: # as recorded
@@ -66,13 +69,15 @@ def transactions(db: sqlite3.Connection, # open books
     by_event, out = {o.event: o for o in entries(db)}, []
     for event in books.events_of(db):
         entry = by_event.get(event.seq)
-        if event.kind == 'settled': out.append(Transaction(event.at, event.subject, f'{event.subject}: settled from the balance', _usd(entry.debit, entry.credit, entry.usd_cents)))
+        if event.kind == 'settled':
+            out.append(Transaction(event.at, event.subject, f'{event.subject}: settled from the balance',
+                                   _usd(entry.debit, entry.credit, entry.usd_cents)))
         if event.kind == 'confirmed':
             intent = books.read_intent(db, event.subject)
             out.append(_paid(intent.reference, intent, event.at, entry))
     return out
 
-# %% ../../nbs/orders/70_export.ipynb #d99973e5
+# %% ../../nbs/orders/70_export.ipynb #feed2dc8
 def ledger_csv(moved: Sequence[Transaction], # as recorded
               ) -> str: # a line a posting
     "The ledger as CSV"
@@ -80,10 +85,12 @@ def ledger_csv(moved: Sequence[Transaction], # as recorded
     writer = csv.writer(out, lineterminator='\n')
     writer.writerow(('at', 'reference', 'intent', 'text', 'account', 'amount', 'commodity'))
     for o in moved:
-        for p in o.postings: writer.writerow((o.at, o.reference, o.details.get('intent', ''), o.text, p.account, p.amount, p.commodity))
+        for p in o.postings:
+            writer.writerow((o.at, o.reference, o.details.get('intent', ''), o.text, p.account, p.amount,
+                             p.commodity))
     return out.getvalue()
 
-# %% ../../nbs/orders/70_export.ipynb #f061a183
+# %% ../../nbs/orders/70_export.ipynb #55165b83
 _ACCOUNTS = (BALANCE, RENTAL, TRANSFERS, WALLET, PAID, SURPLUS)
 
 def _days(moved: Sequence[Transaction]) -> tuple[str, str]:
@@ -98,12 +105,14 @@ def beancount(moved: Sequence[Transaction], # as recorded
     first, after = _days(moved)
     out = ['option "operating_currency" "USD"', '', *(f'{first} open {o}' for o in _ACCOUNTS)]
     for o in sorted(moved, key=lambda o: o.at):
-        out += ['', f'{o.at[:10]} * "{o.text}" ^{o.reference}', *(f'  {k}: "{v}"' for k, v in o.details.items())]
+        out += ['', f'{o.at[:10]} * "{o.text}" ^{o.reference}',
+                *(f'  {k}: "{v}"' for k, v in o.details.items())]
         out += [f'  {p.account}  {p.amount} {p.commodity}' for p in o.postings]
     return '\n'.join([*out, '', f'{after} balance {BALANCE}  {dollars(balance_usd_cents)} ~ 0 USD', ''])
 
-# %% ../../nbs/orders/70_export.ipynb #a60f2801
-_COMMODITIES = ('commodity 1000.00 USD', *(f'commodity 1000.{"0"*o.decimals} "{o.asset}.{o.network.upper()}"' for o in PAIRS.values()))
+# %% ../../nbs/orders/70_export.ipynb #1ccf81e6
+_COMMODITIES = ('commodity 1000.00 USD',
+                *(f'commodity 1000.{"0"*o.decimals} "{o.asset}.{o.network.upper()}"' for o in PAIRS.values()))
 
 def hledger(moved: Sequence[Transaction], # as recorded
             balance_usd_cents: int, # what the books say
@@ -112,22 +121,28 @@ def hledger(moved: Sequence[Transaction], # as recorded
     quoted = lambda name: name if name == 'USD' else f'"{name}"'
     out = [*_COMMODITIES, *(f'account {o}' for o in _ACCOUNTS)]
     for o in sorted(moved, key=lambda o: o.at):
-        out += ['', f'{o.at[:10]} * ({o.reference}) {o.text}', *(f'    ; {k}: {v}' for k, v in o.details.items())]
+        out += ['', f'{o.at[:10]} * ({o.reference}) {o.text}',
+                *(f'    ; {k}: {v}' for k, v in o.details.items())]
         out += [f'    {p.account}  {p.amount} {quoted(p.commodity)}' for p in o.postings]
-    return '\n'.join([*out, '', f'{_days(moved)[1]} * balance', f'    {BALANCE}  0.00 USD = {dollars(balance_usd_cents)} USD', f'    {TRANSFERS}  0.00 USD', ''])
+    return '\n'.join([*out, '', f'{_days(moved)[1]} * balance',
+                      f'    {BALANCE}  0.00 USD = {dollars(balance_usd_cents)} USD',
+                      f'    {TRANSFERS}  0.00 USD', ''])
 
-# %% ../../nbs/orders/70_export.ipynb #a9737ead
+# %% ../../nbs/orders/70_export.ipynb #22d1ac15
 def export_books(db: sqlite3.Connection, # open books
                  at: str | None = None, # UTC; the present moment if absent
                 ) -> OrderBooks: # everything but access to machines
     "The whole books as one document"
-    orders = db.execute('SELECT id, quote, environment, environment_text FROM orders ORDER BY length(id), id').fetchall()
-    topups = db.execute('SELECT id, usd_cents FROM topups ORDER BY length(id), id').fetchall()
-    return new(OrderBooks, at=at, profile=books.profile(db), orders=tuple(OrderRow(id=i, quote=books.quote_of(q), environment=e, environment_text=t) for i, q, e, t in orders),
-               topups=tuple(TopUpRow(id=i, usd_cents=c) for i, c in topups), intents=tuple(IntentRow(**vars(o)) for o in books.recorded_intents(db)),
+    orders = db.execute('SELECT id, quote, environment, environment_text FROM orders ORDER BY length(id), id')
+    topups = db.execute('SELECT id, usd_cents FROM topups ORDER BY length(id), id')
+    return new(OrderBooks, at=at, profile=books.profile(db),
+               orders=tuple(OrderRow(id=i, quote=books.quote_of(q), environment=e, environment_text=t)
+                            for i, q, e, t in orders),
+               topups=tuple(TopUpRow(id=i, usd_cents=c) for i, c in topups),
+               intents=tuple(IntentRow(**vars(o)) for o in books.recorded_intents(db)),
                events=tuple(books.events_of(db)), entries=tuple(entries(db)), balance_usd_cents=balance(db))
 
-# %% ../../nbs/orders/70_export.ipynb #1a9fb602
+# %% ../../nbs/orders/70_export.ipynb #8be18121
 def _said(event: BookEvent, name: str, kind: type) -> Any:
     "A detail of an event, which must be there and of its type"
     value = event.details.get(name)
@@ -142,23 +157,26 @@ def _shown(db: sqlite3.Connection, o: IntentRow, at: str) -> None:
 def _confirmed(db: sqlite3.Connection, event: BookEvent, o: IntentRow) -> None:
     units, order = _said(event, 'received_units', str), o.reference.startswith('OR-')
     if not units.isdecimal(): raise Refused('its detail received_units is not a whole number')
-    books.confirm(db, event.subject, coins(int(units), pair(o.asset, o.network).decimals), settles=order and _said(event, 'word', bool),
+    books.confirm(db, event.subject, coins(int(units), pair(o.asset, o.network).decimals),
+                  settles=order and _said(event, 'word', bool),
                   credited_usd_cents=event.details.get('credited_usd_cents'), at=event.at)
 
-# %% ../../nbs/orders/70_export.ipynb #5a8cfb4c
+# %% ../../nbs/orders/70_export.ipynb #66c8727c
 def _replays(document: OrderBooks) -> dict[str, Callable[[sqlite3.Connection, BookEvent], Any]]:
     "What does again what an event of each kind says"
     rows = {o.id: o for o in (*document.orders, *document.topups, *document.intents)}
-    order = lambda db, e: books.new_order(db, rows[e.subject].quote, rows[e.subject].environment, rows[e.subject].environment_text, True, e.at)
+    def ordered(db: sqlite3.Connection, event: BookEvent) -> None:
+        o = rows[event.subject]
+        books.new_order(db, o.quote, o.environment, o.environment_text, True, event.at)
     return dict(
-        ordered=order,
+        ordered=ordered,
         recorded=lambda db, e: books.new_topup(db, rows[e.subject].usd_cents, True, e.at),
         shown=lambda db, e: _shown(db, rows[e.subject], e.at),
         reported=lambda db, e: books.report(db, e.subject, _said(e, 'sent_at', str), e.at),
         confirmed=lambda db, e: _confirmed(db, e, rows[e.subject]),
         rejected=lambda db, e: books.reject(db, e.subject, _said(e, 'note', str), e.at),
         settled=lambda db, e: books.settle(db, e.subject, e.at),
-        **dict.fromkeys(('preparing', 'ready', 'ended'), lambda db, e: books.advance(db, e.subject, e.kind, at=e.at)))
+        **dict.fromkeys(STAGES[1:], lambda db, e: books.advance(db, e.subject, e.kind, at=e.at)))
 
 def replay(db: sqlite3.Connection, # empty books
            document: OrderBooks, # what was recorded
@@ -167,15 +185,18 @@ def replay(db: sqlite3.Connection, # empty books
     does = _replays(document)
     for event in document.events:
         try: does[event.kind](db, event)
-        except Refused as e: raise Refused(f'event {event.seq} ({event.kind}) cannot be repeated: {e}') from None
-        except (KeyError, AttributeError): raise Refused(f'event {event.seq} ({event.kind}) is about nothing in the document') from None
+        except Refused as e:
+            raise Refused(f'event {event.seq} ({event.kind}) cannot be repeated: {e}') from None
+        except (KeyError, AttributeError):
+            raise Refused(f'event {event.seq} ({event.kind}) is about nothing in the document') from None
     if document.profile is not None: _replay_profile(db, document.profile)
 
 def _replay_profile(db: sqlite3.Connection, profile: dict[str, str]) -> None:
-    if set(profile) != {'first_name', 'last_name', 'email'}: raise Refused('its profile is not a first_name, a last_name and an email')
+    if set(profile) != {'first_name', 'last_name', 'email'}:
+        raise Refused('its profile is not a first_name, a last_name and an email')
     books.set_profile(db, **profile)
 
-# %% ../../nbs/orders/70_export.ipynb #5c78e3d9
+# %% ../../nbs/orders/70_export.ipynb #7d742984
 _COMPARED = ('profile', 'orders', 'topups', 'intents', 'events', 'entries', 'balance_usd_cents')
 
 def _write_replayed(document: OrderBooks, path: Path) -> None:
@@ -200,7 +221,8 @@ def import_books(document: OrderBooks, # what was exported
         with tempfile.TemporaryDirectory(prefix='.import-', dir=path.parent) as folder:
             made = Path(folder) / 'books.db'
             try: _write_replayed(document, made)
-            except Refused as e: raise Refused(f'the export cannot be imported: {e}; export it again from the first machine') from None
+            except Refused as e:
+                raise Refused(f'the export cannot be imported: {e}; export it again') from None
             os.link(made, path)
     except OSError as e: raise refusal(path, e) from e
     return path

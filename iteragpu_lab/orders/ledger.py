@@ -13,29 +13,46 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from ..documents import LedgerEntry, Refused, refusal
 
-# %% ../../nbs/orders/40_ledger.ipynb #e5338bd7
+# %% ../../nbs/orders/40_ledger.ipynb #b34b2548
 BALANCE, RENTAL, TRANSFERS = 'Assets:Balance', 'Expenses:Rental', 'Equity:Transfers'
 
 _TABLES = '''
-CREATE TABLE orders(id TEXT PRIMARY KEY CHECK (id GLOB 'OR-[0-9]*'), quote TEXT NOT NULL, quote_sha256 TEXT NOT NULL,
-  environment TEXT NOT NULL CHECK (environment IN ('ubuntu', 'pytorch', 'blender', 'other')), environment_text TEXT NOT NULL,
-  total_usd_cents INTEGER NOT NULL CHECK (total_usd_cents > 0), tariff_sha256 TEXT NOT NULL) STRICT;
-CREATE TABLE topups(id TEXT PRIMARY KEY CHECK (id GLOB 'TU-[0-9]*'), usd_cents INTEGER NOT NULL CHECK (usd_cents > 0)) STRICT;
-CREATE TABLE intents(id TEXT PRIMARY KEY CHECK (id GLOB 'IN-[0-9]*'), order_id TEXT REFERENCES orders(id), topup_id TEXT REFERENCES topups(id),
-  asset TEXT NOT NULL, network TEXT NOT NULL, rate TEXT NOT NULL, address TEXT NOT NULL, expires_at TEXT NOT NULL, computed_units TEXT NOT NULL,
-  amount_units TEXT NOT NULL, amount_from TEXT NOT NULL CHECK (amount_from IN ('service', 'computed')), CHECK ((order_id IS NULL) <> (topup_id IS NULL))) STRICT;
-CREATE TABLE events(seq INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT NOT NULL CHECK (actor IN ('renter', 'service')), kind TEXT NOT NULL,
-  reference TEXT NOT NULL, subject TEXT NOT NULL, details TEXT NOT NULL) STRICT;
-CREATE TABLE entries(id INTEGER PRIMARY KEY, event INTEGER NOT NULL UNIQUE REFERENCES events(seq), at TEXT NOT NULL, reference TEXT NOT NULL UNIQUE,
-  debit TEXT NOT NULL, credit TEXT NOT NULL, usd_cents INTEGER NOT NULL CHECK (usd_cents > 0), CHECK (debit <> credit)) STRICT;
+CREATE TABLE orders(
+  id TEXT PRIMARY KEY CHECK (id GLOB 'OR-[0-9]*'),
+  quote TEXT NOT NULL, quote_sha256 TEXT NOT NULL, tariff_sha256 TEXT NOT NULL,
+  environment TEXT NOT NULL CHECK (environment IN ('ubuntu', 'pytorch', 'blender', 'other')),
+  environment_text TEXT NOT NULL,
+  total_usd_cents INTEGER NOT NULL CHECK (total_usd_cents > 0)) STRICT;
+CREATE TABLE topups(
+  id TEXT PRIMARY KEY CHECK (id GLOB 'TU-[0-9]*'),
+  usd_cents INTEGER NOT NULL CHECK (usd_cents > 0)) STRICT;
+CREATE TABLE intents(
+  id TEXT PRIMARY KEY CHECK (id GLOB 'IN-[0-9]*'),
+  order_id TEXT REFERENCES orders(id), topup_id TEXT REFERENCES topups(id),
+  asset TEXT NOT NULL, network TEXT NOT NULL, rate TEXT NOT NULL, address TEXT NOT NULL, expires_at TEXT NOT NULL,
+  computed_units TEXT NOT NULL, amount_units TEXT NOT NULL,
+  amount_from TEXT NOT NULL CHECK (amount_from IN ('service', 'computed')),
+  CHECK ((order_id IS NULL) <> (topup_id IS NULL))) STRICT;
+CREATE TABLE events(
+  seq INTEGER PRIMARY KEY, at TEXT NOT NULL,
+  actor TEXT NOT NULL CHECK (actor IN ('renter', 'service')),
+  kind TEXT NOT NULL, reference TEXT NOT NULL, subject TEXT NOT NULL, details TEXT NOT NULL) STRICT;
+CREATE TABLE entries(
+  id INTEGER PRIMARY KEY,
+  event INTEGER NOT NULL UNIQUE REFERENCES events(seq),
+  at TEXT NOT NULL, reference TEXT NOT NULL UNIQUE,
+  debit TEXT NOT NULL, credit TEXT NOT NULL CHECK (debit <> credit),
+  usd_cents INTEGER NOT NULL CHECK (usd_cents > 0)) STRICT;
 CREATE TABLE access(order_id TEXT PRIMARY KEY REFERENCES orders(id), text TEXT NOT NULL) STRICT;
-CREATE TABLE profile(one INTEGER PRIMARY KEY CHECK (one = 1), first_name TEXT NOT NULL, last_name TEXT NOT NULL, email TEXT NOT NULL) STRICT;
+CREATE TABLE profile(
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  first_name TEXT NOT NULL, last_name TEXT NOT NULL, email TEXT NOT NULL) STRICT;
 CREATE INDEX events_of ON events(reference);
 CREATE INDEX intents_of_orders ON intents(order_id);
 CREATE INDEX intents_of_topups ON intents(topup_id);
 '''
 
-# %% ../../nbs/orders/40_ledger.ipynb #45c135eb
+# %% ../../nbs/orders/40_ledger.ipynb #13844d87
 _KEYS = dict(orders='id = NEW.id', topups='id = NEW.id', intents='id = NEW.id', events='seq = NEW.seq',
              entries='id = NEW.id OR event = NEW.event OR reference = NEW.reference')
 
@@ -44,21 +61,29 @@ def _append_only(table: str, same: str) -> str:
     refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;"
     return (f'CREATE TRIGGER {table}_update BEFORE UPDATE ON {table} {refuse}\n'
             f'CREATE TRIGGER {table}_delete BEFORE DELETE ON {table} {refuse}\n'
-            f'CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN EXISTS (SELECT 1 FROM {table} WHERE {same}) {refuse}\n')
+            f'CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} '
+            f'WHEN EXISTS (SELECT 1 FROM {table} WHERE {same}) {refuse}\n')
 
 _GUARDS = '''
-CREATE TRIGGER entries_covered BEFORE INSERT ON entries WHEN NEW.credit = 'Assets:Balance' AND NEW.usd_cents >
-  (SELECT coalesce(sum(CASE debit WHEN 'Assets:Balance' THEN usd_cents ELSE -usd_cents END), 0) FROM entries WHERE 'Assets:Balance' IN (debit, credit))
+CREATE TRIGGER entries_covered BEFORE INSERT ON entries
+  WHEN NEW.credit = 'Assets:Balance' AND NEW.usd_cents > (
+    SELECT coalesce(sum(CASE debit WHEN 'Assets:Balance' THEN usd_cents ELSE -usd_cents END), 0)
+    FROM entries WHERE 'Assets:Balance' IN (debit, credit))
   BEGIN SELECT RAISE(ABORT, 'the balance does not cover it'); END;
-CREATE TRIGGER entries_whole BEFORE INSERT ON entries WHEN NEW.debit = 'Expenses:Rental' AND NEW.usd_cents IS NOT
-  (SELECT total_usd_cents FROM orders WHERE id = NEW.reference) BEGIN SELECT RAISE(ABORT, 'an order is paid whole'); END;
-CREATE TRIGGER entries_topup BEFORE INSERT ON entries WHEN NEW.debit = 'Assets:Balance' AND NOT EXISTS
-  (SELECT 1 FROM topups WHERE id = NEW.reference) BEGIN SELECT RAISE(ABORT, 'only a top-up is credited'); END;
-CREATE TRIGGER entries_accounts BEFORE INSERT ON entries WHEN (NEW.debit, NEW.credit) NOT IN (VALUES ('Assets:Balance', 'Equity:Transfers'),
-  ('Expenses:Rental', 'Equity:Transfers'), ('Expenses:Rental', 'Assets:Balance')) BEGIN SELECT RAISE(ABORT, 'these accounts do not meet'); END;
+CREATE TRIGGER entries_whole BEFORE INSERT ON entries
+  WHEN NEW.debit = 'Expenses:Rental'
+    AND NEW.usd_cents IS NOT (SELECT total_usd_cents FROM orders WHERE id = NEW.reference)
+  BEGIN SELECT RAISE(ABORT, 'an order is paid whole'); END;
+CREATE TRIGGER entries_topup BEFORE INSERT ON entries
+  WHEN NEW.debit = 'Assets:Balance' AND NOT EXISTS (SELECT 1 FROM topups WHERE id = NEW.reference)
+  BEGIN SELECT RAISE(ABORT, 'only a top-up is credited'); END;
+CREATE TRIGGER entries_accounts BEFORE INSERT ON entries
+  WHEN (NEW.debit, NEW.credit) NOT IN (VALUES ('Assets:Balance', 'Equity:Transfers'),
+    ('Expenses:Rental', 'Equity:Transfers'), ('Expenses:Rental', 'Assets:Balance'))
+  BEGIN SELECT RAISE(ABORT, 'these accounts do not meet'); END;
 '''
 
-# %% ../../nbs/orders/40_ledger.ipynb #553e3b5a
+# %% ../../nbs/orders/40_ledger.ipynb #f1cc9a70
 MIGRATIONS = (_TABLES + ''.join(_append_only(t, same) for t, same in _KEYS.items()) + _GUARDS,)
 APPLICATION_ID = 0x49475042 # 'IGPB', in the file's header
 
@@ -66,15 +91,18 @@ def _pragma(db: sqlite3.Connection, name: str) -> int: return db.execute(f'PRAGM
 
 def _identify(db: sqlite3.Connection, path: Path) -> None:
     "Refuse a file of something else before anything in it is touched"
-    if _pragma(db, 'schema_version') and _pragma(db, 'application_id') != APPLICATION_ID: raise Refused(f'{path} is a database, but not one of orders; name another file')
-    if _pragma(db, 'user_version') > len(MIGRATIONS): raise Refused(f'{path} was written by a newer version of the lab; install that version to use it')
+    if _pragma(db, 'schema_version') and _pragma(db, 'application_id') != APPLICATION_ID:
+        raise Refused(f'{path} is a database, but not one of orders; name another file')
+    if _pragma(db, 'user_version') > len(MIGRATIONS):
+        raise Refused(f'{path} was written by a newer version of the lab; install that version to use it')
 
 def _migrate(db: sqlite3.Connection) -> None:
     "Bring the file to the present version"
     if _pragma(db, 'user_version') == len(MIGRATIONS): return
     with writing(db):
         # Read again inside the transaction: another process may have been first.
-        for number, script in enumerate(MIGRATIONS[_pragma(db, 'user_version'):], _pragma(db, 'user_version') + 1):
+        done = _pragma(db, 'user_version')
+        for number, script in enumerate(MIGRATIONS[done:], done + 1):
             for statement in _statements(script): db.execute(statement)
             db.execute(f'PRAGMA user_version = {number}')
         db.execute(f'PRAGMA application_id = {APPLICATION_ID}')
@@ -88,7 +116,7 @@ def _statements(script: str) -> Iterator[str]:
             if part.strip(' \n;'): yield part
             part = ''
 
-# %% ../../nbs/orders/40_ledger.ipynb #acd63860
+# %% ../../nbs/orders/40_ledger.ipynb #83e8d57c
 @contextmanager
 def writing(db: sqlite3.Connection, # open books
            ) -> Iterator[sqlite3.Connection]: # the same, inside a transaction
@@ -103,7 +131,7 @@ def writing(db: sqlite3.Connection, # open books
 _MENDABLE = {
     'database is locked': 'is in use by another process; try again when that has ended',
     'database or disk is full': 'cannot be written: the disk is full; free some room and try again',
-    'attempt to write a readonly database': 'cannot be written: no permission; the file and its folder must be writable',
+    'attempt to write a readonly database': 'cannot be written; the file and its folder must be writable',
     'unable to open database file': 'cannot be opened; its folder must be writable',
     'disk I/O error': 'cannot be used: the disk reports an error; move the file to another disk',
     'file is not a database': 'is not a book of orders; name another file',
@@ -118,11 +146,13 @@ def _sentences(path: Path) -> Iterator[None]:
         if str(e) not in _MENDABLE: raise
         raise Refused(f'{path} {_MENDABLE[str(e)]}') from e
 
-# %% ../../nbs/orders/40_ledger.ipynb #53c16b30
-_PRAGMAS = ('foreign_keys = ON', 'journal_mode = WAL', 'synchronous = FULL', 'secure_delete = ON', 'recursive_triggers = ON')
+# %% ../../nbs/orders/40_ledger.ipynb #9fc23e68
+_PRAGMAS = ('foreign_keys = ON', 'journal_mode = WAL', 'synchronous = FULL', 'secure_delete = ON',
+            'recursive_triggers = ON')
 
 def _connect(path: Path) -> sqlite3.Connection:
-    if sqlite3.sqlite_version_info < (3, 37): raise Refused(f'this Python has SQLite {sqlite3.sqlite_version}; the books need 3.37 or newer')
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise Refused(f'this Python has SQLite {sqlite3.sqlite_version}; the books need 3.37 or newer')
     db = sqlite3.connect(path, timeout=10, isolation_level=None)
     try:
         _identify(db, path)
@@ -140,7 +170,8 @@ def open_books(path: str | Path, # a file of these books
     "The books, open until the end of the block"
     path = Path(path)
     if not create and not path.exists():
-        raise Refused(f'{path} does not exist; name your books with --books FILE, or begin them with: iteragpu order new QUOTE.json')
+        raise Refused(f'{path} does not exist; name your books with --books FILE, or begin them with: '
+                      'iteragpu order new QUOTE.json')
     # Created here and not by SQLite: the file holds a name and an address, which concern its owner alone.
     try: os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as e: raise refusal(path, e) from e
@@ -155,7 +186,7 @@ def scratch_books() -> Iterator[sqlite3.Connection]: # empty books
         _migrate(db)
         yield db
 
-# %% ../../nbs/orders/40_ledger.ipynb #087183d9
+# %% ../../nbs/orders/40_ledger.ipynb #b2d6d21c
 def add_entry(db: sqlite3.Connection, # inside a transaction
               event: int, # the event that causes it
               at: str, # UTC
@@ -165,13 +196,17 @@ def add_entry(db: sqlite3.Connection, # inside a transaction
               usd_cents: int, # above 0
              ) -> None:
     "Move an amount between two accounts"
-    db.execute('INSERT INTO entries(event, at, reference, debit, credit, usd_cents) VALUES (?, ?, ?, ?, ?, ?)', (event, at, reference, debit, credit, usd_cents))
+    db.execute('INSERT INTO entries(event, at, reference, debit, credit, usd_cents) VALUES (?, ?, ?, ?, ?, ?)',
+               (event, at, reference, debit, credit, usd_cents))
 
 def entries(db: sqlite3.Connection, # open books
+            reference: str | None = None, # an OR- or TU-; all if absent
            ) -> list[LedgerEntry]: # oldest first
     "The ledger"
     names = ('id', 'event', 'at', 'reference', 'debit', 'credit', 'usd_cents')
-    return [LedgerEntry(**dict(zip(names, row))) for row in db.execute(f'SELECT {", ".join(names)} FROM entries ORDER BY id')]
+    rows = db.execute(f'SELECT {", ".join(names)} FROM entries WHERE ? IS NULL OR reference = ? ORDER BY id',
+                      (reference, reference))
+    return [LedgerEntry(**dict(zip(names, row))) for row in rows]
 
 def accounts(db: sqlite3.Connection, # open books
             ) -> dict[str, int]: # account to US cents, debits positive; the sum of all is 0
@@ -185,4 +220,5 @@ def accounts(db: sqlite3.Connection, # open books
 def balance(db: sqlite3.Connection, # open books
            ) -> int: # US cents, never below 0
     "The renter's balance: the sum of the ledger on its account"
-    return db.execute('SELECT coalesce(sum(CASE debit WHEN ? THEN usd_cents ELSE -usd_cents END), 0) FROM entries WHERE ? IN (debit, credit)', (BALANCE, BALANCE)).fetchone()[0]
+    return db.execute('SELECT coalesce(sum(CASE debit WHEN ? THEN usd_cents ELSE -usd_cents END), 0) '
+                      'FROM entries WHERE ? IN (debit, credit)', (BALANCE, BALANCE)).fetchone()[0]

@@ -9,17 +9,19 @@ __all__ = ['looks_secret', 'refuse_secret']
 import functools, hashlib, re, unicodedata
 from ..documents import Refused, data_path
 
-# %% ../../nbs/orders/15_screening.ipynb #64be11b5
+# %% ../../nbs/orders/15_screening.ipynb #d1e068f2
 _B58 = '[1-9A-HJ-NP-Za-km-z]'
 _ALONE = r'(?<![0-9A-Za-z]){}(?![0-9A-Za-z])'
 _KEYS = tuple((what, re.compile(shape, re.ASCII)) for what, shape in (
     ('a private key', r'-----BEGIN [A-Z0-9 ]*PRIVATE KEY'),
-    ('a private key (a transaction hash looks the same)', _ALONE.format(r'(?:0[xX])?(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{128})')),
+    ('a private key (a transaction hash looks the same)',
+     _ALONE.format(r'(?:0[xX])?(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{128})')),
     ('a private key in wallet import format', _ALONE.format(f'[569cKLT]{_B58}{{50,51}}')),
     ('an encrypted private key', _ALONE.format(f'6P{_B58}{{56}}')),
     ('an extended private key', _ALONE.format(f'(?:[a-zA-Z]prv|Ltpv|Mtpv){_B58}{{60,}}')),
     ('a key pair (a Solana signature looks the same)', _ALONE.format(f'{_B58}{{86,88}}')),
-    ('a key pair written as numbers', r'\[\s*\d{1,3}(?:\s*,\s*\d{1,3}){31}(?:(?:\s*,\s*\d{1,3}){32})?\s*,?\s*\]'),
+    ('a key pair written as numbers',
+     r'\[\s*\d{1,3}(?:\s*,\s*\d{1,3}){31}(?:(?:\s*,\s*\d{1,3}){32})?\s*,?\s*\]'),
     ('a private key', _ALONE.format(r'(?:[nN][sS][eE][cC]1[02-9a-zA-Z]{50,}|AGE-SECRET-KEY-1[0-9A-Z]{40,})')),
 ))
 _MINI = re.compile(_ALONE.format(f'S{_B58}{{21}}(?:{_B58}{{4}}){{0,2}}'), re.ASCII)
@@ -28,7 +30,8 @@ def _key(text: str) -> str | None:
     "What kind of key the text holds, if one"
     for what, shape in _KEYS:
         if shape.search(text): return what
-    if any(hashlib.sha256(f'{o}?'.encode()).digest()[0] == 0 for o in _MINI.findall(text)): return 'a mini private key'
+    if any(hashlib.sha256(f'{o}?'.encode()).digest()[0] == 0 for o in _MINI.findall(text)):
+        return 'a mini private key'
     # A key that was copied from paper may be broken into groups.
     squeezed = re.sub(r'[\s:-]+', '', text)
     return _KEYS[1][0] if _KEYS[1][1].fullmatch(squeezed) else None
@@ -44,9 +47,10 @@ def _english_phrase(words: list[str]) -> bool:
     marks = [o in _seed_words() for o in words]
     return any(sum(marks[i:i+12]) >= 10 for i in range(len(marks) - 11))
 
-# %% ../../nbs/orders/15_screening.ipynb #7b5543da
+# %% ../../nbs/orders/15_screening.ipynb #7622cf9b
 _COUNTS = (12, 13, 15, 18, 20, 21, 24, 25, 33) # BIP-39, Monero's 13 and 25, SLIP-39's 20 and 33
-_JOINING = frozenset('the and for with not are was has but you its our from this that have will after before into'.split())
+_JOINING = frozenset('the and for with not are was has but you its our from this that have will after before '
+                     'into'.split())
 
 def _bare_words(text: str, words: list[str]) -> bool:
     if len(words) not in _COUNTS or re.sub(r'[\w\s.,;]', '', text): return False
@@ -61,7 +65,7 @@ def _phrase(text: str) -> bool:
     words = re.findall(r'[^\W\d_]+', folded)
     return _english_phrase(words) or _bare_words(folded, words)
 
-# %% ../../nbs/orders/15_screening.ipynb #6436d909
+# %% ../../nbs/orders/15_screening.ipynb #5a873e2f
 def looks_secret(text: str, # anything a person typed or pasted
                 ) -> str | None: # what it looks like, without repeating it; None where it looks harmless
     "What kind of secret the text looks like"
@@ -72,5 +76,6 @@ def refuse_secret(text: str, # anything a person typed or pasted
                  ) -> str: # the same text; Refused where it looks like a secret
     "Let a text through unless it looks like a secret"
     if what := looks_secret(text):
-        raise Refused(f'the {name} looks like {what}; it was not stored. The lab never needs a private key or a seed phrase: give neither to anyone')
+        raise Refused(f'the {name} looks like {what}; it was not stored. The lab never needs a private key '
+                      'or a seed phrase: give neither to anyone')
     return text

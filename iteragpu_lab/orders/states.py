@@ -20,11 +20,13 @@ class Move:
     writes: bool # whether an event is recorded
     says: str # one sentence for the renter
 
-# %% ../../nbs/orders/30_states.ipynb #bde6e8dc
+# %% ../../nbs/orders/30_states.ipynb #f4273fe9
 STATES = ('open', 'expired', 'superseded', 'reported', 'confirmed', 'rejected')
 INPUTS = ('clock', 'requote', 'report', 'confirm', 'reject')
 
 _STAYS = 'nothing changes'
+_PASSED = 'the expiry has passed; get a new intent before sending, or report a transfer that was made'
+_NEWER = 'a newer intent of the same order stands; this one can still be reported'
 _REPORTED = 'payment reported, awaiting verification'
 _FIRST = 'it is not reported; report the payment first, with this intent\'s own id'
 _ENDED = 'it was {}, which is final; get a new intent from the service'
@@ -32,13 +34,13 @@ _ENDED = 'it was {}, which is final; get a new intent from the service'
 def _stays(state: str, says: str = _STAYS) -> Move: return Move(state, False, says)
 
 INTENT_TABLE = {
-    ('open', 'clock'):         Move('expired', False, 'the expiry has passed; get a new intent before sending, or report a transfer that was made'),
-    ('open', 'requote'):       Move('superseded', False, 'a newer intent of the same order stands; this one can still be reported'),
+    ('open', 'clock'):         Move('expired', False, _PASSED),
+    ('open', 'requote'):       Move('superseded', False, _NEWER),
     ('open', 'report'):        Move('reported', True, _REPORTED),
     ('open', 'confirm'):       Move(None, False, _FIRST),
     ('open', 'reject'):        Move(None, False, _FIRST),
     ('expired', 'clock'):      _stays('expired'),
-    ('expired', 'requote'):    Move('superseded', False, 'a newer intent of the same order stands; this one can still be reported'),
+    ('expired', 'requote'):    Move('superseded', False, _NEWER),
     ('expired', 'report'):     Move('reported', True, _REPORTED),
     ('expired', 'confirm'):    Move(None, False, _FIRST),
     ('expired', 'reject'):     Move(None, False, _FIRST),
@@ -51,7 +53,7 @@ INTENT_TABLE = {
     ('reported', 'requote'):   _stays('reported'),
     ('reported', 'report'):    _stays('reported', 'it is reported already; the first report stands'),
     ('reported', 'confirm'):   Move('confirmed', True, 'the service confirmed the payment'),
-    ('reported', 'reject'):    Move('rejected', True, 'the service did not find the payment or did not accept it'),
+    ('reported', 'reject'):    Move('rejected', True, 'the service found no such payment, or refused it'),
     ('confirmed', 'clock'):    _stays('confirmed'),
     ('confirmed', 'requote'):  _stays('confirmed'),
     ('confirmed', 'report'):   Move(None, False, _ENDED.format('confirmed')),
@@ -98,12 +100,12 @@ def table_markdown() -> str: # a Markdown table; '=' where nothing changes
     rows += [[f'**{s}**', *(_cell(s, intent_move(s, i)) for i in INPUTS)] for s in STATES]
     return '\n'.join('| ' + ' | '.join(o) + ' |' for o in rows)
 
-# %% ../../nbs/orders/30_states.ipynb #2b4b8c90
+# %% ../../nbs/orders/30_states.ipynb #74eb314a
 COUNTS, PART, SURPLUS = 'counts', 'counts, the rest is surplus', 'surplus'
 AMOUNTS = ('exact', 'partial', 'over')
 
 EFFECT_TABLE = {
-    # amount, late:     owed     owed, with the service's word   fulfilled already   fulfilled, with its word (None: refused)
+    # amount, late:     owed;  the service says it counts;  fulfilled already;  fulfilled, and it says so (refused)
     ('exact',   False): (COUNTS,  COUNTS, SURPLUS, None),
     ('partial', False): (SURPLUS, COUNTS, SURPLUS, None),
     ('over',    False): (PART,    PART,   SURPLUS, None),
@@ -167,13 +169,14 @@ def require_stage(order: str, # its id
     after = ' or '.join(DELIVERY_TABLE[now]) or 'nothing'
     raise Refused(f'{order} is {now} and cannot become {to}; after {now} comes {after}')
 
-# %% ../../nbs/orders/30_states.ipynb #9029a873
+# %% ../../nbs/orders/30_states.ipynb #759583ff
 _INPUT = dict(shown='requote', reported='report', confirmed='confirm', rejected='reject')
 
 def _apply(state: str | None, event: BookEvent, intent: str) -> str | None:
     "The state of an intent after an event of the order or top-up that it belongs to"
     if event.kind not in _INPUT: return state
-    if event.kind == 'shown': return 'open' if event.subject == intent else state and intent_move(state, 'requote').to
+    if event.kind == 'shown':
+        return 'open' if event.subject == intent else state and intent_move(state, 'requote').to
     return intent_move(state, _INPUT[event.kind]).to if event.subject == intent else state
 
 def derive_intent(intent: str, # its id

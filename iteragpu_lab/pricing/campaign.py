@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['MAX_CAMPAIGN_BYTES', 'READY', 'MAX_RUNS', 'KINDS_OF_PACKAGE', 'CAMPAIGN', 'campaign_words', 'duration_seconds',
            'Plan', 'check_campaign', 'longest_first', 'last_end', 'lower_bound', 'arrange', 'window_seconds',
-           'campaign_packages', 'holds', 'lay_out', 'make_campaign', 'campaign_text']
+           'campaign_packages', 'holds', 'lay_out', 'make_campaign', 'campaign_text', 'campaign_of']
 
-# %% ../../nbs/pricing/04_campaign.ipynb #55b61852
+# %% ../../nbs/pricing/04_campaign.ipynb #14bf38ba
 import argparse, heapq, itertools, math, re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong, whole_argument
-from ..documents import Campaign, CampaignPackage, CampaignRun, Refused, Slot, new
+from ..documents import Campaign, CampaignPackage, CampaignRun, Refused, Slot, data_path, new
 from .quote import SNAPSHOT_NOTE, add_tariff_arguments, days_argument, quote_model, tariff_of
-from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff, table_bytes
+from .tariff import MAX_LOTS, Rate, Tariff, table_bytes
 from ..reading import strict_json
 from ..units import usd
 
-# %% ../../nbs/pricing/04_campaign.ipynb #7572cb24
+# %% ../../nbs/pricing/04_campaign.ipynb #5fa42fbe
 def _nesting(text: str) -> int:
     "How deep brackets lie in one another, since PyYAML takes minutes for thousands of them"
     deepest = depth = 0
@@ -34,20 +34,24 @@ def _yaml_words(text: str) -> Any:
     "A YAML document whose scalars are all text"
     if _nesting(text) > 20: raise ValueError('it is nested too deeply')
     try: import yaml
-    except ImportError: raise Refused("reading YAML needs PyYAML; install 'iteragpu_lab[campaign]', or write the campaign as JSON") from None
+    except ImportError:
+        raise Refused("reading YAML needs PyYAML; install 'iteragpu_lab[campaign]', or write the campaign as JSON") from None
     class Loader(yaml.BaseLoader):
         def construct_mapping(self, node, deep=False):
             keys = [self.construct_object(k, deep=True) for k, _ in node.value]
             for key in keys:
-                if not isinstance(key, str) or keys.count(key) > 1: raise ValueError(f'the key {key!r} stands twice or is no text')
+                if not isinstance(key, str) or keys.count(key) > 1:
+                    raise ValueError(f'the key {key!r} stands twice or is no text')
             return super().construct_mapping(node, deep)
     try:
-        if any(isinstance(o, yaml.AliasEvent) for o in yaml.parse(text, Loader=yaml.BaseLoader)): raise ValueError('an alias (*name) is not accepted; write it out')
+        if any(isinstance(o, yaml.AliasEvent) for o in yaml.parse(text, Loader=yaml.BaseLoader)):
+            raise ValueError('an alias (*name) is not accepted; write it out')
         return yaml.load(text, Loader=Loader)
     except RecursionError: raise ValueError('it is nested too deeply') from None
     except yaml.YAMLError as e:
         mark = getattr(e, 'problem_mark', None)
-        raise ValueError(f'line {mark.line + 1}: {getattr(e, "problem", "not YAML")}' if mark else 'it is not YAML') from None
+        raise ValueError(f'line {mark.line + 1}: {getattr(e, "problem", "not YAML")}' if mark
+                         else 'it is not YAML') from None
 
 def _json_words(value: Any) -> Any:
     "JSON values with their scalars as text"
@@ -61,19 +65,22 @@ def campaign_words(data: bytes, # a YAML or JSON file's content
                    name: str, # of the file; .json is read as JSON
                   ) -> dict[str, Any]: # text, lists and mappings
     "The words of a campaign file"
-    if len(data) > MAX_CAMPAIGN_BYTES: raise Refused(f'{name} is larger than {MAX_CAMPAIGN_BYTES:,} B, which no campaign is')
+    if len(data) > MAX_CAMPAIGN_BYTES:
+        raise Refused(f'{name} is larger than {MAX_CAMPAIGN_BYTES:,} B, which no campaign is')
     try:
         text = data.decode('utf-8-sig')
         words = _json_words(strict_json(text)) if name.lower().endswith('.json') else _yaml_words(text)
     except UnicodeDecodeError: raise Refused(f'{name} is not UTF-8 text') from None
     except Refused: raise
     except ValueError as e: raise Refused(f'{name} is not a campaign: {e}') from None
-    if not isinstance(words, dict): raise Refused(f'{name} is not a campaign: it must be a mapping that begins with question:')
+    if not isinstance(words, dict):
+        raise Refused(f'{name} is not a campaign: it must be a mapping that begins with question:')
     return words
 
-# %% ../../nbs/pricing/04_campaign.ipynb #09436193
+# %% ../../nbs/pricing/04_campaign.ipynb #3d7bd674
 READY = ('data', 'environment', 'restore points', 'libraries checked on this hardware')
-_FIELDS = ('question', 'gpu', 'ready', 'stop', 'setup', 'first', 'required', 'optional', 'checks', 'export', 'keep free percent')
+_FIELDS = ('question', 'gpu', 'ready', 'stop', 'setup', 'first', 'required', 'optional', 'checks', 'export',
+           'keep free percent')
 _RUN_FIELDS = ('name', 'expected', 'basis', 'stop')
 _SECONDS = {'s': 1, 'min': 60, 'h': 3600}
 MAX_RUNS = 2000
@@ -86,7 +93,8 @@ def duration_seconds(text: str, # such as '45 min'
     return math.ceil(Fraction(found[1]) * _SECONDS[found[2]])
 
 def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > 500: raise ValueError(f'{where} needs up to 500 printable characters on one line')
+    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > 500:
+        raise ValueError(f'{where} needs up to 500 printable characters on one line')
     return value.strip()
 
 def _time(value: Any, where: str, least: int = 1) -> int:
@@ -97,14 +105,18 @@ def _time(value: Any, where: str, least: int = 1) -> int:
 
 def _run(value: Any, where: str, optional: bool) -> CampaignRun:
     if not isinstance(value, dict): raise ValueError(f'{where} needs name, expected and basis')
-    if odd := [o for o in value if o not in _RUN_FIELDS]: raise ValueError(f'{where}: {odd[0]!r} is unknown; known are {", ".join(_RUN_FIELDS)}')
+    if odd := [o for o in value if o not in _RUN_FIELDS]:
+        raise ValueError(f'{where}: {odd[0]!r} is unknown; known are {", ".join(_RUN_FIELDS)}')
     name = _text(value.get('name'), f'{where}: name')
-    if value.get('basis') not in ('measured', 'stated'): raise ValueError(f'{where}: basis of {name!r} must be measured or stated')
+    if value.get('basis') not in ('measured', 'stated'):
+        raise ValueError(f'{where}: basis of {name!r} must be measured or stated')
     stop = _text(value['stop'], f'{where}: stop') if 'stop' in value else None
-    return CampaignRun(name=name, seconds=_time(value.get('expected'), f'{where}: expected of {name!r}'), basis=value['basis'], optional=optional, stop=stop)
+    return CampaignRun(name=name, seconds=_time(value.get('expected'), f'{where}: expected of {name!r}'),
+                       basis=value['basis'], optional=optional, stop=stop)
 
 def _ready(value: Any) -> dict[str, bool]:
-    if not isinstance(value, dict) or set(value) != set(READY): raise ValueError(f'ready must tick {", ".join(READY)}')
+    if not isinstance(value, dict) or set(value) != set(READY):
+        raise ValueError(f'ready must tick {", ".join(READY)}')
     if missing := [o for o in READY if str(value[o]).lower() not in ('yes', 'true')]:
         raise ValueError(f'ready: {missing[0]} is not ticked; the clock of a package must not start before it is')
     return dict.fromkeys(READY, True)
@@ -113,7 +125,7 @@ def _runs(value: Any, where: str, optional: bool) -> list[CampaignRun]:
     if not isinstance(value, list): raise ValueError(f'{where} must be a list of runs')
     return [_run(o, f'{where}, run {i}', optional) for i, o in enumerate(value, 1)]
 
-# %% ../../nbs/pricing/04_campaign.ipynb #db1bb845
+# %% ../../nbs/pricing/04_campaign.ipynb #b451e92f
 @dataclass(frozen=True)
 class Plan:
     "A campaign as asked, checked"
@@ -129,23 +141,31 @@ class Plan:
     keep_free_percent: Fraction # of the package
 
 def _percent_free(value: Any) -> Fraction:
-    if not re.fullmatch(r'[0-9]{1,2}(\.[0-9]{1,4})?', str(value), re.ASCII): raise ValueError('keep free percent needs a number from 0 to 99, such as 10')
+    if not re.fullmatch(r'[0-9]{1,2}(\.[0-9]{1,4})?', str(value), re.ASCII):
+        raise ValueError('keep free percent needs a number from 0 to 99, such as 10')
     return Fraction(str(value))
 
 def _checked(words: dict[str, Any]) -> Plan:
-    if odd := [o for o in words if o not in _FIELDS]: raise ValueError(f'{odd[0]!r} is unknown; known are {", ".join(_FIELDS)}')
-    if 'first' not in words: raise ValueError('first is missing: run a small complete case before anything large, with name, expected and basis')
-    if 'export' not in words: raise ValueError('export is missing: results that were not exported when the package ends are lost')
-    if missing := [o for o in _FIELDS if o not in words and o != 'optional']: raise ValueError(f'{missing[0]} is missing')
+    if odd := [o for o in words if o not in _FIELDS]:
+        raise ValueError(f'{odd[0]!r} is unknown; known are {", ".join(_FIELDS)}')
+    if 'first' not in words:
+        raise ValueError('first is missing: run a small complete case before anything large, with name, expected and basis')
+    if 'export' not in words:
+        raise ValueError('export is missing: results that were not exported when the package ends are lost')
+    if missing := [o for o in _FIELDS if o not in words and o != 'optional']:
+        raise ValueError(f'{missing[0]} is missing')
     stop = words['stop'] if isinstance(words['stop'], list) else [words['stop']]
     if not stop: raise ValueError('stop needs at least one criterion')
     runs = _runs(words['required'], 'required', False) + _runs(words.get('optional') or [], 'optional', True)
     names = [o.name for o in runs]
     if not words['required']: raise ValueError('required needs at least one run')
     if len(runs) > MAX_RUNS: raise ValueError(f'{len(runs)} runs are more than {MAX_RUNS}')
-    if len(set(names)) < len(names): raise ValueError(f'the run {next(o for o in names if names.count(o) > 1)!r} stands twice; give each its own name')
-    return Plan(_text(words['question'], 'question'), _text(words['gpu'], 'gpu'), _ready(words['ready']), tuple(_text(o, 'stop') for o in stop), _run(words['first'], 'first', False),
-                tuple(runs), _time(words['setup'], 'setup', 0), _time(words['checks'], 'checks'), _time(words['export'], 'export'), _percent_free(words['keep free percent']))
+    if len(set(names)) < len(names):
+        raise ValueError(f'the run {next(o for o in names if names.count(o) > 1)!r} stands twice; give each its own name')
+    return Plan(_text(words['question'], 'question'), _text(words['gpu'], 'gpu'), _ready(words['ready']),
+                tuple(_text(o, 'stop') for o in stop), _run(words['first'], 'first', False),
+                tuple(runs), _time(words['setup'], 'setup', 0), _time(words['checks'], 'checks'),
+                _time(words['export'], 'export'), _percent_free(words['keep free percent']))
 
 def check_campaign(words: dict[str, Any], # from `campaign_words`
                    name: str, # of the file, for the sentence
@@ -183,8 +203,9 @@ def lower_bound(seconds: Sequence[int], # of each run
     shared = (sums[k * cards + 1] - sums[k * cards - k] for k in range(1, (len(longest) - 1) // cards + 1))
     return max(longest[0], -(-sums[-1] // cards), *shared)
 
-# %% ../../nbs/pricing/04_campaign.ipynb #82742021
-def _longest_in_time(runs: Sequence[CampaignRun], free: list[tuple[int, int]], window: int) -> Iterator[tuple[CampaignRun, tuple[int, int] | None]]:
+# %% ../../nbs/pricing/04_campaign.ipynb #0da998a5
+def _longest_in_time(runs: Sequence[CampaignRun], free: list[tuple[int, int]],
+                     window: int) -> Iterator[tuple[CampaignRun, tuple[int, int] | None]]:
     "Each run, longest first, onto the card that is free first, if it ends in time"
     for run in sorted(runs, key=lambda o: -o.seconds):
         yield run, _place(run, free, window)
@@ -205,10 +226,11 @@ def arrange(runs: Sequence[CampaignRun], # required and optional ones
     every = longest_first(seconds, cards)
     if last_end(seconds, every) <= window: return {o.name: place for o, place in zip(runs, every)}
     free = [(0, card) for card in range(cards)]
-    placed = {o.name: place for o, place in _longest_in_time([o for o in runs if not o.optional], free, window)}
+    placed = {o.name: place for o, place in _longest_in_time([o for o in runs if not o.optional], free,
+                                                             window)}
     return placed | {o.name: _place(o, free, window) for o in runs if o.optional}
 
-# %% ../../nbs/pricing/04_campaign.ipynb #9eee6cdc
+# %% ../../nbs/pricing/04_campaign.ipynb #32d7d249
 def window_seconds(plan: Plan, # a campaign
                    days: int, # of the package
                   ) -> int: # may be negative
@@ -217,11 +239,16 @@ def window_seconds(plan: Plan, # a campaign
     return usable - plan.setup_seconds - plan.first.seconds - plan.checks_seconds - plan.export_seconds
 
 def _package(plan: Plan, rate: Rate, lots: int, runs: Sequence[CampaignRun]) -> CampaignPackage:
-    cards, window, seconds = lots * rate.cards_per_lot, window_seconds(plan, rate.duration_days), [o.seconds for o in runs]
+    cards, window, seconds = lots * rate.cards_per_lot, window_seconds(plan,
+                                                                       rate.duration_days), [o.seconds
+                                                                               for o in runs]
     places = arrange(runs, cards, window)
-    end = last_end(seconds, [places[o.name] for o in runs] if all(places.values()) else longest_first(seconds, cards))
-    return CampaignPackage(gpu=rate.gpu, name=rate.name, duration_days=rate.duration_days, lots=lots, cards=cards, total_usd_cents=lots * rate.price_usd_cents,
-                           window_seconds=window, bound_seconds=lower_bound(seconds, cards), runs_end_seconds=end)
+    end = last_end(seconds, [places[o.name] for o in runs] if all(places.values())
+                   else longest_first(seconds, cards))
+    return CampaignPackage(gpu=rate.gpu, name=rate.name, duration_days=rate.duration_days, lots=lots,
+                           cards=cards, total_usd_cents=lots * rate.price_usd_cents,
+                           window_seconds=window, bound_seconds=lower_bound(seconds, cards),
+                           runs_end_seconds=end)
 
 def campaign_packages(plan: Plan, # a campaign
                       tariff: Tariff, # a snapshot
@@ -232,7 +259,8 @@ def campaign_packages(plan: Plan, # a campaign
     "Every package of the campaign's model, with how long the runs take in it"
     gpu = quote_model(tariff, plan.gpu)
     rates = [o for o in tariff.rates if o.gpu == gpu and days in (None, o.duration_days)]
-    found = [_package(plan, rate, n, runs) for rate in rates for n in ((lots,) if lots else range(1, MAX_LOTS + 1))]
+    found = [_package(plan, rate, n, runs) for rate in rates
+             for n in ((lots,) if lots else range(1, MAX_LOTS + 1))]
     return sorted(found, key=lambda o: (o.total_usd_cents, o.cards, o.duration_days))
 
 def holds(o: CampaignPackage, # laid out for some runs
@@ -240,15 +268,17 @@ def holds(o: CampaignPackage, # laid out for some runs
     "Whether a package holds the runs it was laid out for"
     return o.runs_end_seconds <= o.window_seconds
 
-# %% ../../nbs/pricing/04_campaign.ipynb #c247b31a
+# %% ../../nbs/pricing/04_campaign.ipynb #1929e6ee
 def _around(plan: Plan, runs: list[Slot], begin: int) -> list[Slot]:
     "The runs with what stands before and after them"
     end = max((o.end_seconds for o in runs), default=begin)
     checked = end + plan.checks_seconds
     before = [Slot(kind='setup', name='setup', card=None, start_seconds=0, end_seconds=plan.setup_seconds),
-              Slot(kind='first', name=plan.first.name, card=0, start_seconds=plan.setup_seconds, end_seconds=begin)]
+              Slot(kind='first', name=plan.first.name, card=0, start_seconds=plan.setup_seconds,
+                   end_seconds=begin)]
     after = [Slot(kind='checks', name='checks', card=None, start_seconds=end, end_seconds=checked),
-             Slot(kind='export', name='export', card=None, start_seconds=checked, end_seconds=checked + plan.export_seconds)]
+             Slot(kind='export', name='export', card=None, start_seconds=checked,
+                  end_seconds=checked + plan.export_seconds)]
     return before + sorted(runs, key=lambda o: (o.start_seconds, o.card)) + after
 
 def lay_out(plan: Plan, # a campaign
@@ -257,19 +287,26 @@ def lay_out(plan: Plan, # a campaign
     "What every card does, from the first second to the export"
     places, begin = arrange(plan.runs, o.cards, o.window_seconds), plan.setup_seconds + plan.first.seconds
     def slot(run, card, start):
-        return Slot(kind='optional' if run.optional else 'required', name=run.name, card=card, start_seconds=begin + start, end_seconds=begin + start + run.seconds)
+        return Slot(kind='optional' if run.optional else 'required', name=run.name, card=card,
+                    start_seconds=begin + start, end_seconds=begin + start + run.seconds)
     slots = [slot(run, *places[run.name]) for run in plan.runs if places[run.name]]
     return _around(plan, slots, begin), [name for name, place in places.items() if not place]
 
-# %% ../../nbs/pricing/04_campaign.ipynb #a832ee9c
+# %% ../../nbs/pricing/04_campaign.ipynb #18616b54
 def _notes(plan: Plan, tariff: Tariff) -> tuple[str, ...]:
     stated = sum(o.seconds for o in plan.runs if o.basis == 'stated')
     share = f'{100 * stated / sum(o.seconds for o in plan.runs):.0f} % of the expected time is stated and not measured.' if stated else ''
-    return tuple(o for o in (tariff.rates[0].note, share, 'Each run is expected to need one card, whole, and none to wait for another.', SNAPSHOT_NOTE) if o)
+    return tuple(o for o in (tariff.rates[0].note, share,
+                             'Each run is expected to need one card, whole, and none to wait for another.',
+                             SNAPSHOT_NOTE) if o)
 
-def _campaign_reasons(package: CampaignPackage | None, optional: bool, more: CampaignPackage | None) -> dict[str, str]:
+def _campaign_reasons(package: CampaignPackage | None, optional: bool,
+                      more: CampaignPackage | None) -> dict[str, str]:
     reasons = {} if package else dict(package='no package that was asked for holds every required run')
-    if more is None: reasons |= dict.fromkeys(('with_optional', 'optional_adds_usd_cents'), 'no package that was asked for holds them' if optional else 'there are no optional runs')
+    if more is None:
+        reasons |= dict.fromkeys(('with_optional', 'optional_adds_usd_cents'),
+                                 'no package that was asked for holds them' if optional
+                                 else 'there are no optional runs')
     return reasons
 
 def make_campaign(plan: Plan, # checked
@@ -282,14 +319,21 @@ def make_campaign(plan: Plan, # checked
     required, optional = [o for o in plan.runs if not o.optional], any(o.optional for o in plan.runs)
     packages = campaign_packages(plan, tariff, required, days, lots)
     best = next((o for o in packages if holds(o)), None)
-    more = next((o for o in campaign_packages(plan, tariff, plan.runs, days, lots) if holds(o)), None) if optional and best else None
+    more = next((o for o in campaign_packages(plan, tariff, plan.runs, days, lots) if holds(o)),
+                None) if optional and best else None
     largest = best or max(packages, key=lambda o: (o.window_seconds * o.cards, o.window_seconds))
     slots, left = lay_out(plan, largest)
-    cheaper = tuple(o for o in packages if not holds(o) and o.bound_seconds <= o.window_seconds and (best is None or o.total_usd_cents < best.total_usd_cents))
-    return new(Campaign, at=at, question=plan.question, gpu=largest.gpu, ready=plan.ready, stop=plan.stop, first=plan.first, runs=plan.runs, setup_seconds=plan.setup_seconds,
-               checks_seconds=plan.checks_seconds, export_seconds=plan.export_seconds, keep_free_percent=f'{float(plan.keep_free_percent):g}', package=best, slots=tuple(slots),
-               not_placed=tuple(left), with_optional=more, optional_adds_usd_cents=more.total_usd_cents - best.total_usd_cents if more else None, undecided=cheaper,
-               tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256, note=tariff.rates[0].note),
+    cheaper = tuple(o for o in packages if not holds(o) and o.bound_seconds <= o.window_seconds
+                    and (best is None or o.total_usd_cents < best.total_usd_cents))
+    return new(Campaign, at=at, question=plan.question, gpu=largest.gpu, ready=plan.ready, stop=plan.stop,
+               first=plan.first, runs=plan.runs, setup_seconds=plan.setup_seconds,
+               checks_seconds=plan.checks_seconds, export_seconds=plan.export_seconds,
+               keep_free_percent=f'{float(plan.keep_free_percent):g}', package=best, slots=tuple(slots),
+               not_placed=tuple(left), with_optional=more,
+               optional_adds_usd_cents=more.total_usd_cents - best.total_usd_cents if more else None,
+               undecided=cheaper,
+               tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256,
+                           note=tariff.rates[0].note),
                notes=_notes(plan, tariff), reasons=_campaign_reasons(best, optional, more))
 
 # %% ../../nbs/pricing/04_campaign.ipynb #66b6a80c
@@ -310,14 +354,16 @@ def _slot_row(o: Slot) -> tuple[str, ...]:
     name = o.name if len(o.name) <= 30 else o.name[:27] + '...'
     return _clock(o.start_seconds), _clock(o.end_seconds), 'all' if o.card is None else str(o.card), o.kind, name if name != o.kind else ''
 
-# %% ../../nbs/pricing/04_campaign.ipynb #3d0889de
+# %% ../../nbs/pricing/04_campaign.ipynb #82b0e1d3
 def _verdict(c: Campaign) -> Iterator[str]:
     if c.package is None: yield strong('No package that was asked for holds every required run.')
     else:
         yield strong(paragraph(f'Cheapest that holds every required run: {_package_text(c.package)} ({KINDS_OF_PACKAGE[c.package.duration_days]})'))
         yield paragraph(f'The runs, longest first, end after {_hours(c.package.runs_end_seconds)} of {_hours(c.package.window_seconds)} for runs; no order can end before {_hours(c.package.bound_seconds)}.')
-    if c.undecided: yield paragraph(f'Cheaper, and not excluded by the bound, though the runs placed longest first end too late there: {_package_text(c.undecided[0])}.')
-    if c.with_optional and c.optional_adds_usd_cents: yield paragraph(f'With every optional run: {_package_text(c.with_optional)}; they add {usd(c.optional_adds_usd_cents)}.')
+    if c.undecided:
+        yield paragraph(f'Cheaper, and not excluded by the bound, though the runs placed longest first end too late there: {_package_text(c.undecided[0])}.')
+    if c.with_optional and c.optional_adds_usd_cents:
+        yield paragraph(f'With every optional run: {_package_text(c.with_optional)}; they add {usd(c.optional_adds_usd_cents)}.')
     elif c.with_optional: yield 'It holds every optional run too; they add nothing to the price.'
 
 def campaign_text(c: Campaign, # any
@@ -326,23 +372,37 @@ def campaign_text(c: Campaign, # any
     table = columns([('from', 'to', 'card', 'what', 'run'), *map(_slot_row, c.slots)], 'llrll')
     out = [paragraph(c.question), '', *_verdict(c), '', table]
     if c.not_placed: out += ['', paragraph(f'Not placed: {", ".join(c.not_placed)}')]
-    out += ['', *(paragraph(f'Stop: {o}') for o in c.stop), paragraph(f'Kept free: {c.keep_free_percent} % of the package.'), *map(paragraph, c.notes)]
+    out += ['', *(paragraph(f'Stop: {o}') for o in c.stop),
+            paragraph(f'Kept free: {c.keep_free_percent} % of the package.'), *map(paragraph, c.notes)]
     return '\n'.join(out)
 
-# %% ../../nbs/pricing/04_campaign.ipynb #86651016
+# %% ../../nbs/pricing/04_campaign.ipynb #11de928a
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('file', metavar='FILE', help='campaign as YAML, or as JSON where its name ends in .json')
+    parser.add_argument('file', metavar='FILE', nargs='?', help='campaign as YAML, or as JSON where its name ends in .json')
+    parser.add_argument('--example', action='store_true', help='print an example of such a file and nothing else')
     parser.add_argument('--days', type=days_argument, metavar='D', help='only packages of 3, 7 or 30 days')
-    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N', help='only packages of so many lots')
+    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N',
+                        help='only packages of so many lots')
     add_tariff_arguments(parser)
     add_output_arguments(parser)
 
-def _run_campaign(args: argparse.Namespace) -> int:
+def campaign_of(args: argparse.Namespace, # with file, days, lots and tariff
+               ) -> Campaign: # the document
+    "The campaign that a command line asks for"
+    if not args.file:
+        raise Refused('no campaign is named; name its file, or begin with iteragpu campaign --example > campaign.yaml')
     name = Path(args.file).name
-    plan = check_campaign(campaign_words(table_bytes(args.file), name), name)
-    campaign = make_campaign(plan, tariff_of(args), args.days, args.lots)
+    plan = check_campaign(campaign_words(table_bytes(args.file, 'a campaign file'), name), name)
+    return make_campaign(plan, tariff_of(args), args.days, args.lots)
+
+def _run_campaign(args: argparse.Namespace) -> int:
+    if args.example:
+        print(data_path('campaign-example.yaml').read_text(encoding='utf-8'), end='')
+        return 0
+    campaign = campaign_of(args)
     emit(args, campaign, campaign_text(campaign))
     return 0
 
-CAMPAIGN = Verb('campaign', 'Lay runs out over the cards and days of the cheapest package.', 'iteragpu campaign campaign.yaml --lots 2', _add_arguments, _run_campaign,
+CAMPAIGN = Verb('campaign', 'Lay runs out over the cards and days of the cheapest package.',
+                'iteragpu campaign campaign.yaml --lots 2', _add_arguments, _run_campaign,
                 'Times are in whole seconds in JSON. Money is in whole US cents in JSON, in USD in text.')

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['STRATEGIES', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Question', 'check_question', 'fullest', 'card_need', 'Card',
            'known_cards', 'lots_needed', 'reject', 'step_bound', 'order', 'make_package', 'sort_out', 'fitted_question',
-           'choose', 'packages_text', 'need_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text',
-           'choice_text']
+           'choose', 'packages_text', 'need_text', 'bound_text', 'rejected_text', 'readings_text', 'near_text',
+           'variants_text', 'choice_text']
 
 # %% ../../nbs/pricing/03_choose.ipynb #3e4757cc
 import math
@@ -21,7 +21,7 @@ from .quote import SNAPSHOT_NOTE, rounded
 from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff
 from ..units import gib, usd
 
-# %% ../../nbs/pricing/03_choose.ipynb #bf7c84d7
+# %% ../../nbs/pricing/03_choose.ipynb #d6d2d71b
 STRATEGIES = ('replicate', 'layers', 'shard', 'tensor', 'expert')
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,17 +39,25 @@ class Question:
 def check_question(q: Question, # any
                   ) -> Question: # the same; Refused with one sentence otherwise
     "Refuse what no package can satisfy"
-    if q.days is not None and q.days not in DURATIONS: raise Refused(f'{q.days} days is no duration; accepted are 3, 7 and 30')
-    if q.lots is not None and q.cards is not None: raise Refused('lots and cards are both given; give one, since the one follows from the other')
-    if q.lots is not None and not 1 <= q.lots <= MAX_LOTS: raise Refused(f'lots {q.lots} is out of range; accepted are 1 to {MAX_LOTS}')
-    if q.cards is not None and not 1 <= q.cards <= 2 * MAX_LOTS: raise Refused(f'cards {q.cards} is out of range; accepted are 1 to {2 * MAX_LOTS}')
-    if q.strategy is not None and q.strategy not in STRATEGIES: raise Refused(f'strategy {q.strategy!r} is unknown; accepted are {", ".join(STRATEGIES)}')
-    if q.strategy not in (None, 'replicate') and q.cards is None: raise Refused(f'strategy {q.strategy} needs the number of cards; add it')
-    if q.accepted_results is not None and q.accepted_results < 1: raise Refused('accepted results must be a whole number from 1')
-    if q.margin_percent < 0 or q.margin_bytes < 0: raise Refused('a margin below 0 would promise memory that is not there')
+    if q.days is not None and q.days not in DURATIONS:
+        raise Refused(f'{q.days} days is no duration; accepted are 3, 7 and 30')
+    if q.lots is not None and q.cards is not None:
+        raise Refused('lots and cards are both given; give one, since the one follows from the other')
+    if q.lots is not None and not 1 <= q.lots <= MAX_LOTS:
+        raise Refused(f'lots {q.lots} is out of range; accepted are 1 to {MAX_LOTS}')
+    if q.cards is not None and not 1 <= q.cards <= 2 * MAX_LOTS:
+        raise Refused(f'cards {q.cards} is out of range; accepted are 1 to {2 * MAX_LOTS}')
+    if q.strategy is not None and q.strategy not in STRATEGIES:
+        raise Refused(f'strategy {q.strategy!r} is unknown; accepted are {", ".join(STRATEGIES)}')
+    if q.strategy not in (None, 'replicate') and q.cards is None:
+        raise Refused(f'strategy {q.strategy} needs the number of cards; add it')
+    if q.accepted_results is not None and q.accepted_results < 1:
+        raise Refused('accepted results must be a whole number from 1')
+    if q.margin_percent < 0 or q.margin_bytes < 0:
+        raise Refused('a margin below 0 would promise memory that is not there')
     return q
 
-# %% ../../nbs/pricing/03_choose.ipynb #f3b44f66
+# %% ../../nbs/pricing/03_choose.ipynb #24f39051
 FIGURES = ('process', 'reserved', 'allocated')
 
 def fullest(estimate: Estimate, # of one card or several
@@ -67,9 +75,10 @@ def card_need(estimate: Estimate, # of one card or several
     decides = next(o for o in FIGURES if getattr(peak, f'{o}_bytes') is not None)
     margin = math.ceil(peak.deciding_bytes * q.margin_percent / 100) + q.margin_bytes
     figures = {f'{o}_bytes': getattr(peak, f'{o}_bytes') for o in reversed(FIGURES)}
-    return dict(figures, decides=decides, margin_bytes=margin, needed_bytes=peak.deciding_bytes + margin)
+    return dict(figures, bound_bytes=peak.bound_bytes, decides=decides, margin_bytes=margin,
+                needed_bytes=peak.deciding_bytes + margin)
 
-# %% ../../nbs/pricing/03_choose.ipynb #18b3b311
+# %% ../../nbs/pricing/03_choose.ipynb #829b489b
 @dataclass(frozen=True)
 class Card:
     "What is known of the card behind a model of the tariff"
@@ -80,7 +89,8 @@ def _measured(environment: Environment | None, gpu: Gpu, gpus: dict[str, Gpu]) -
     "The total that an environment saw, if it is one of that card"
     if environment is None or not environment.gpu.get('total_memory_bytes'): return None
     if find_gpu(environment.gpu.get('name') or '', gpus) != gpu: return None
-    return Usable(environment.gpu['total_memory_bytes'], 'environment', f'measured on {environment.created_at[:10]}')
+    return Usable(environment.gpu['total_memory_bytes'], 'environment',
+                  f'measured on {environment.created_at[:10]}')
 
 def known_cards(tariff: Tariff, # a snapshot
                 gpus: dict[str, Gpu], # the catalogue
@@ -94,7 +104,7 @@ def known_cards(tariff: Tariff, # a snapshot
         out[rate.gpu] = Card(gpu, (_measured(environment, gpu, gpus) or gpu.usable()) if gpu else None)
     return out
 
-# %% ../../nbs/pricing/03_choose.ipynb #62771943
+# %% ../../nbs/pricing/03_choose.ipynb #500d6240
 def lots_needed(q: Question, # with lots or cards
                 cards_per_lot: int, # of the model
                ) -> int: # rounded up where the cards do not fill the last lot
@@ -103,8 +113,10 @@ def lots_needed(q: Question, # with lots or cards
 
 def _lot_fault(rate: Rate, q: Question) -> tuple[str, int, str, str] | None:
     lots, over = lots_needed(q, rate.cards_per_lot), (q.cards or 0) % rate.cards_per_lot
-    if over: return 'whole lots', over, 'cards', f'{q.cards} cards are no whole number of lots of {rate.cards_per_lot}'
-    if lots > MAX_LOTS: return 'ten lots', lots - MAX_LOTS, 'lots', f'{lots} lots are more than the {MAX_LOTS} of a package'
+    if over:
+        return 'whole lots', over, 'cards', f'{q.cards} cards are no whole number of lots of {rate.cards_per_lot}'
+    if lots > MAX_LOTS:
+        return 'ten lots', lots - MAX_LOTS, 'lots', f'{lots} lots are more than the {MAX_LOTS} of a package'
     if q.stock is not None and (free := q.stock.get(rate.gpu, 0)) < lots:
         listed = f'{free} in stock' if rate.gpu in q.stock else 'the stock list does not have it'
         return 'stock', lots - free, 'lots', f'needs {lots} lot{"s" * (lots > 1)}; {listed}'
@@ -116,26 +128,33 @@ def reject(rate: Rate, # of the model
            q: Question, # the rest
           ) -> Rejection | None: # None where every test is passed
     "The first test that a model fails"
-    def no(test, by, unit, sentence): return Rejection(gpu=rate.gpu, name=rate.name, test=test, by=by, unit=unit, sentence=sentence)
-    if card.usable is None: return no('memory figure', None, None, 'the catalogue has no memory figure for it')
+    def no(test, by, unit, sentence): return Rejection(gpu=rate.gpu, name=rate.name, test=test, by=by,
+                                                       unit=unit, sentence=sentence)
+    if card.usable is None:
+        return no('memory figure', None, None, 'the catalogue has no memory figure for it')
     short = needed_bytes - card.usable.bytes
-    if short > 0: return no('memory', short, 'bytes', f'{gib(short, 2)} short of the need on each card; it has {card.usable}')
+    if short > 0:
+        return no('memory', short, 'bytes',
+                  f'{gib(short, 2)} short of the need on each card; it has {card.usable}')
     return no(*fault) if (fault := _lot_fault(rate, q)) else None
 
-# %% ../../nbs/pricing/03_choose.ipynb #2fd48417
-_RATES = {'bfloat16': 'bf16', 'float16': 'fp16', 'float32': 'fp32', 'float8_e4m3fn': 'fp8', 'float8_e5m2': 'fp8'}
+# %% ../../nbs/pricing/03_choose.ipynb #fc9a794b
+_RATES = {'bfloat16': 'bf16', 'float16': 'fp16', 'float32': 'fp32', 'float8_e4m3fn': 'fp8',
+          'float8_e5m2': 'fp8'}
 
-def step_bound(estimate: Estimate, # with step_flops, step_bytes and compute_dtype in its model, where it knows them
+def step_bound(estimate: Estimate,
+               # with step_flops, step_bytes and compute_dtype in its model, where it knows them
                gpu: Gpu | None, # a card of the catalogue
               ) -> tuple[float, str] | None: # seconds, and 'compute' or 'memory'; None where nothing is known
     "A time that one step on one card cannot beat"
     if gpu is None: return None
     work = estimate.model
-    rates = ((work.get('step_flops'), operations_per_second(gpu, _RATES.get(work.get('compute_dtype'), '')), 'compute'), (work.get('step_bytes'), bytes_per_second(gpu), 'memory'))
+    rates = ((work.get('step_flops'), operations_per_second(gpu, _RATES.get(work.get('compute_dtype'), '')),
+              'compute'), (work.get('step_bytes'), bytes_per_second(gpu), 'memory'))
     known = [(amount / rate, name) for amount, rate, name in rates if amount and rate]
     return max(known) if known else None
 
-# %% ../../nbs/pricing/03_choose.ipynb #c4cb9495
+# %% ../../nbs/pricing/03_choose.ipynb #6fdb5132
 RULE = 'Cheapest total first; where totals are equal, fewer cards, then the shorter duration, then the key.'
 
 def order(o: Package, # any
@@ -153,14 +172,18 @@ def make_package(rate: Rate, # of one lot
     lots = lots_needed(q, rate.cards_per_lot)
     cards, total = lots * rate.cards_per_lot, lots * rate.price_usd_cents
     seconds, by = bound or (None, None)
-    return Package(gpu=rate.gpu, name=rate.name, duration_days=rate.duration_days, lots=lots, cards_per_lot=rate.cards_per_lot, cards=cards,
-                   lot_price_usd_cents=rate.price_usd_cents, total_usd_cents=total, per_card_usd_cents=rounded(Fraction(total, cards)),
+    return Package(gpu=rate.gpu, name=rate.name, duration_days=rate.duration_days, lots=lots,
+                   cards_per_lot=rate.cards_per_lot, cards=cards,
+                   lot_price_usd_cents=rate.price_usd_cents, total_usd_cents=total,
+                   per_card_usd_cents=rounded(Fraction(total, cards)),
                    per_card_day_usd_cents=rounded(Fraction(total, cards * rate.duration_days)),
-                   unit_cost_usd_cents=None if q.accepted_results is None else rounded(Fraction(total, q.accepted_results)),
-                   usable_bytes=card.usable.bytes, usable_read_by=card.usable.read_by, usable_source=card.usable.where, free_bytes=card.usable.bytes - needed_bytes,
+                   unit_cost_usd_cents=None if q.accepted_results is None
+                   else rounded(Fraction(total, q.accepted_results)),
+                   usable_bytes=card.usable.bytes, usable_read_by=card.usable.read_by,
+                   usable_source=card.usable.where, free_bytes=card.usable.bytes - needed_bytes,
                    step_seconds_at_least=seconds, step_bound_by=by)
 
-# %% ../../nbs/pricing/03_choose.ipynb #cc56f9c0
+# %% ../../nbs/pricing/03_choose.ipynb #7fffa1b0
 def sort_out(estimate: Estimate, # of one card or several
              tariff: Tariff, # a snapshot
              cards: dict[str, Card], # what is known of each model
@@ -171,13 +194,15 @@ def sort_out(estimate: Estimate, # of one card or several
     packages, rejected, seen = [], [], {}
     for rate in tariff.rates:
         if rate.gpu not in seen:
-            seen[rate.gpu] = fault, bound = reject(rate, cards[rate.gpu], needed, q), step_bound(estimate, cards[rate.gpu].gpu)
+            seen[rate.gpu] = fault, bound = reject(rate, cards[rate.gpu], needed, q), step_bound(estimate,
+                    cards[rate.gpu].gpu)
             if fault: rejected.append(fault)
         fault, bound = seen[rate.gpu]
-        if not fault and q.days in (None, rate.duration_days): packages.append(make_package(rate, cards[rate.gpu], needed, q, bound))
+        if not fault and q.days in (None, rate.duration_days):
+            packages.append(make_package(rate, cards[rate.gpu], needed, q, bound))
     return sorted(packages, key=order), rejected
 
-# %% ../../nbs/pricing/03_choose.ipynb #0cb35012
+# %% ../../nbs/pricing/03_choose.ipynb #dda91050
 COPIES_NOTE = 'Each card holds a whole copy; what copies exchange with one another is not part of an estimate for one card.'
 
 def fitted_question(estimate: Estimate, # of one card or several
@@ -186,26 +211,30 @@ def fitted_question(estimate: Estimate, # of one card or several
     "The question with the cards that the estimate was made for"
     made, strategy = len(estimate.cards), estimate.configuration.get('strategy')
     if made > 1:
-        if q.lots is not None: raise Refused(f'the estimate is for {made} cards, from which the lots follow; leave lots out')
+        if q.lots is not None:
+            raise Refused(f'the estimate is for {made} cards, from which the lots follow; leave lots out')
         if q.cards not in (None, made) or q.strategy not in (None, strategy):
             raise Refused(f'the estimate is for {made} cards under the strategy {strategy}; make one for the cards and strategy you mean')
         return replace(q, cards=made, strategy=strategy)
-    if q.strategy not in (None, 'replicate', strategy): raise Refused(f'the estimate is for one card; make one with the strategy {q.strategy} and {q.cards} cards')
+    if q.strategy not in (None, 'replicate', strategy):
+        raise Refused(f'the estimate is for one card; make one with the strategy {q.strategy} and {q.cards} cards')
     return q
 
 def _asked(q: Question) -> dict[str, Any]:
     "The question in the words of the command line"
-    return dict(days=q.days, lots=q.lots, cards=q.cards, strategy=q.strategy, margin_percent=str(q.margin_percent), margin_bytes=q.margin_bytes,
+    return dict(days=q.days, lots=q.lots, cards=q.cards, strategy=q.strategy,
+                margin_percent=str(q.margin_percent), margin_bytes=q.margin_bytes,
                 stock=q.stock, accepted_results=q.accepted_results)
 
 def _silent(question: dict[str, Any], packages: Sequence[Package]) -> dict[str, str]:
     "Why fields of a choice are null"
-    why = dict(days='every duration was asked for', lots='they follow from the cards, or are 1', cards='they follow from the lots', strategy='none was named',
+    why = dict(days='every duration was asked for', lots='they follow from the cards, or are 1',
+               cards='they follow from the lots', strategy='none was named',
                stock='no stock list was given', accepted_results='no number of accepted results was stated')
     reasons = {f'question.{k}': v for k, v in why.items() if question[k] is None}
     return reasons if packages else reasons | {'chosen': 'no package of the tariff passes every test'}
 
-# %% ../../nbs/pricing/03_choose.ipynb #6332677a
+# %% ../../nbs/pricing/03_choose.ipynb #bac1efa8
 def choose(estimate: Estimate, # of one card or several
            tariff: Tariff, # a snapshot
            cards: dict[str, Card], # what is known of each model, from `known_cards`
@@ -216,45 +245,70 @@ def choose(estimate: Estimate, # of one card or several
     q = fitted_question(estimate, check_question(q))
     packages, rejected = sort_out(estimate, tariff, cards, q)
     note = tariff.rates[0].note
-    notes = [o for o in (note, SNAPSHOT_NOTE) if o] + [COPIES_NOTE] * (len(estimate.cards) < 2 and (q.cards or 1) > 1)
-    summary = dict(created_at=estimate.created_at, configuration=estimate.configuration, model=estimate.model, peak=vars(fullest(estimate)))
-    return new(Choice, at=at, question=_asked(q), estimate=summary, need=card_need(estimate, q), chosen=packages[0] if packages else None, others=tuple(packages[1:]),
-               rejected=tuple(rejected), rule=RULE, tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256, note=note),
-               notes=tuple(notes), reasons=_silent(_asked(q), packages))
+    copies = COPIES_NOTE if len(estimate.cards) < 2 and (q.cards or 1) > 1 else None
+    made = f'The estimate was made for {estimate.gpu}; the runtime of another card may take some MiB more.' if estimate.gpu else None
+    summary = dict(created_at=estimate.created_at, configuration=estimate.configuration, model=estimate.model,
+                   peak=vars(fullest(estimate)))
+    return new(Choice, at=at, question=_asked(q), estimate=summary, need=card_need(estimate, q),
+               chosen=packages[0] if packages else None, others=tuple(packages[1:]),
+               rejected=tuple(rejected), rule=RULE,
+               tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256,
+                           note=note),
+               notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
+               reasons=_silent(_asked(q), packages))
 
-# %% ../../nbs/pricing/03_choose.ipynb #5eb4e683
+# %% ../../nbs/pricing/03_choose.ipynb #4fe28f01
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
+def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
+def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
 
 def _package_row(o: Package) -> tuple[str, ...]:
     each, day = (_money(round(Fraction(o.total_usd_cents, o.cards * days))) for days in (1, o.duration_days))
-    return o.gpu, str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, gib(o.usable_bytes, 2), gib(o.free_bytes, 2)
+    has = _gib(o.usable_bytes) if o.unit_cost_usd_cents is None else rounded(Fraction(o.unit_cost_usd_cents) / 100)
+    return _key(o.gpu), str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, has, _gib(o.free_bytes)
 
 def packages_text(packages: Sequence[Package], # in order
                  ) -> str: # a table
     "Packages for a reader; amounts for one card rounded half to even to a cent"
-    head = ('model', 'cards', 'days', 'total USD', 'a card', 'card-day', 'a card has', 'left free')
+    has = 'card GiB' if packages[0].unit_cost_usd_cents is None else 'a result'
+    head = ('model', 'cards', 'days', 'total USD', 'a card', 'card-day', has, 'free GiB')
     return columns([head, *map(_package_row, packages)], 'lrrrrrrr')
 
 def need_text(choice: Choice, # any
              ) -> str: # a line
     "What each card needs, for a reader"
     n = choice.need
-    peak, margin = n['needed_bytes'] - n['margin_bytes'], f'with a margin of {gib(n["margin_bytes"], 2)}: {gib(n["needed_bytes"], 2)}'
-    return paragraph(f'Estimated peak on each card, {n["decides"]} figure: {gib(peak, 2)}; {margin if n["margin_bytes"] else "no margin is added"}.')
+    figures = ', '.join(f'{o} {gib(n[f"{o}_bytes"], 2) if n[f"{o}_bytes"] is not None else "unknown"}'
+                        for o in reversed(FIGURES))
+    margin = f'with a margin of {gib(n["margin_bytes"], 2)} it needs {gib(n["needed_bytes"], 2)}' if n['margin_bytes'] else 'no margin is added'
+    return paragraph(f'Estimated peak on each card: {figures}. The {n["decides"]} figure decides; {margin}.')
 
 def _chosen_text(o: Package) -> list[str]:
     cards = f'{o.cards} card{"s" * (o.cards > 1)}'
     lines = [strong(paragraph(f'Chosen: {o.name}, {o.lots} lot{"s" * (o.lots > 1)} = {cards}, {o.duration_days} days, {usd(o.total_usd_cents)}')),
              paragraph(f'Estimated peak <= usable memory of each card, {gib(o.usable_bytes, 2)} ({o.usable_read_by}: {o.usable_source}).')]
-    if o.unit_cost_usd_cents: lines.append(paragraph(f'Each accepted result: {rounded(Fraction(o.unit_cost_usd_cents) / 100)} USD, half-even to 1/100 cent.'))
-    if o.step_seconds_at_least: lines.append(paragraph(f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}; real steps take longer.'))
+    if o.unit_cost_usd_cents:
+        lines.append(paragraph(f'Each accepted result: {rounded(Fraction(o.unit_cost_usd_cents) / 100)} USD, half-even to 1/100 cent.'))
+    if o.step_seconds_at_least:
+        lines.append(paragraph(f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}; real steps take longer.'))
     return lines
 
-# %% ../../nbs/pricing/03_choose.ipynb #d777e9fe
+# %% ../../nbs/pricing/03_choose.ipynb #ec963769
+def bound_text(choice: Choice, # with a bound among its needs
+              ) -> str: # a sentence
+    "Which models have room for the upper bound too"
+    bound, models = choice.need['bound_bytes'], {}
+    for o in (choice.chosen, *choice.others): models.setdefault(o.usable_bytes >= bound, {})[o.gpu] = None
+    held, rest = (', '.join(models.get(flag, {})) for flag in (True, False))
+    start = f'The estimate states an upper bound of {gib(bound, 2)}, which'
+    if not held: return f'{start} none of these cards has.'
+    return f'{start} every one of these cards has.' if not rest else f'{start} {held} have, and {rest} have not.'
+
+# %% ../../nbs/pricing/03_choose.ipynb #08b7a208
 def rejected_text(rejected: Sequence[Rejection], # in the tariff's order
                  ) -> list[str]: # lines
     "Rejected models for a reader"
-    rows = [(o.gpu, o.test, gib(o.by, 2)) for o in rejected if o.unit == 'bytes']
+    rows = [(_key(o.gpu), o.test, gib(o.by, 2)) for o in rejected if o.unit == 'bytes']
     table = [columns([('model', 'failed', 'short by, on each card'), *rows], 'llr')] if rows else []
     return [*table, *(paragraph(f'{o.gpu}: {o.test}; {o.sentence}') for o in rejected if o.unit != 'bytes')]
 
@@ -267,35 +321,42 @@ def readings_text(packages: Sequence[Package], # any
     rest = ''.join(f'by the {by} for {", ".join(keys)}; ' for by, keys in models.items() if by != usual)
     return f'What a card has is the smallest reading known: {rest}by the {usual}{" for the others" if rest else ""}.'
 
-# %% ../../nbs/pricing/03_choose.ipynb #81bac4b1
+# %% ../../nbs/pricing/03_choose.ipynb #55ec80c9
 def near_text(misses: Sequence[NearMiss], # cheapest first
              ) -> str: # a table
     "Near misses for a reader"
-    rows = [(o.gpu, o.change, gib(o.needed_bytes, 2), gib(o.usable_bytes, 2), _money(o.total_usd_cents)) for o in misses]
-    return columns([('model', 'with this change', 'needs', 'a card has', 'total USD'), *rows], 'llrrr')
+    rows = [(_key(o.gpu), o.change, _gib(o.needed_bytes), _gib(o.usable_bytes), _money(o.total_usd_cents))
+            for o in misses]
+    return columns([('model', 'with this change', 'needs GiB', 'card GiB', 'total USD'), *rows], 'llrrr')
 
 def variants_text(variants: Sequence[Variant], # in the order asked
                  ) -> str: # a table, and a sentence for each that has no package
     "Precision variants for a reader"
-    rows = [(o.name, gib(o.needed_bytes, 2) if o.needed_bytes else 'unknown', *((o.package.gpu, str(o.package.duration_days), _money(o.package.total_usd_cents)) if o.package else ('none', '', '')))
+    rows = [(o.name, gib(o.needed_bytes, 2) if o.needed_bytes else 'unknown',
+             *((o.package.gpu, str(o.package.duration_days), _money(o.package.total_usd_cents)) if o.package
+               else ('none', '', '')))
             for o in variants]
     table = columns([('variant', 'each card needs', 'cheapest', 'days', 'total USD'), *rows], 'lrlrr')
     return '\n'.join([table, *(paragraph(f'{o.name}: {o.reason}') for o in variants if o.reason)])
 
-# %% ../../nbs/pricing/03_choose.ipynb #4b689a97
+# %% ../../nbs/pricing/03_choose.ipynb #495c5873
 def choice_text(choice: Choice, # any
                 most: int = 3, # further packages shown
                ) -> str: # lines for a terminal
     "A choice for a reader"
     out = [need_text(choice), '']
-    if choice.chosen is None: out.append(strong(paragraph(f'No package of {choice.tariff["file"]} passes every test.')))
+    if choice.chosen is None:
+        out.append(strong(paragraph(f'No package of {choice.tariff["file"]} passes every test.')))
     else:
         shown = (choice.chosen, *choice.others)[:most + 1]
         out += [*_chosen_text(choice.chosen), '', packages_text(shown)]
         if more := 1 + len(choice.others) - len(shown): out.append(f'and {more} more')
         out += ['', paragraph(readings_text((choice.chosen, *choice.others)))]
-    if choice.rejected: out += ['', strong('Rejected, with the first test failed'), *rejected_text(choice.rejected)]
-    if choice.near_misses: out += ['', strong('Cheaper, if one thing changed'), near_text(choice.near_misses[:most + 5])]
+        if choice.need['bound_bytes']: out.append(paragraph(bound_text(choice)))
+    if choice.rejected:
+        out += ['', strong('Rejected, with the first test failed'), *rejected_text(choice.rejected)]
+    if choice.near_misses:
+        out += ['', strong('Cheaper, if one thing changed'), near_text(choice.near_misses[:most + 5])]
     if choice.variants: out += ['', strong('Precision variants'), variants_text(choice.variants)]
     where = f'Tariff {choice.tariff["file"]} of {choice.tariff["snapshot_date"] or "unknown date"}.'
     return '\n'.join([*out, '', *map(paragraph, (choice.rule, where, *choice.notes))])

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['STOCK_COLUMNS', 'parse_stock', 'percent', 'for_strategy', 'choose_fully', 'add_choose_arguments', 'question_of',
-           'choose_verb']
+           'choice_of', 'choose_verb']
 
 # %% ../../nbs/pricing/07_choosing.ipynb #1d250e21
 import argparse, re
@@ -38,18 +38,19 @@ def parse_stock(data: bytes, # a CSV file's content
         stock[gpu] = int(cells['available'])
     return stock
 
-# %% ../../nbs/pricing/07_choosing.ipynb #f9110ad5
+# %% ../../nbs/pricing/07_choosing.ipynb #444f511a
 def percent(text: str, # such as '10' or '7.5'
            ) -> Fraction: # ValueError with a sentence otherwise
     "A percentage, exactly"
-    if not re.fullmatch(r'[0-9]{1,3}(\.[0-9]{1,6})?', text.strip(), re.ASCII): raise ValueError(f'margin {text!r} is no percentage; type digits, with a point if need be, from 0 to 999')
+    if not re.fullmatch(r'[0-9]{1,3}(\.[0-9]{1,6})?', text.strip(), re.ASCII):
+        raise ValueError(f'margin {text!r} is no percentage; type digits, with a point if need be, from 0 to 999')
     return Fraction(text.strip())
 
 def _percent_argument(text: str) -> Fraction:
     try: return percent(text)
     except ValueError as e: raise argparse.ArgumentTypeError(str(e)) from None
 
-# %% ../../nbs/pricing/07_choosing.ipynb #e8f1f528
+# %% ../../nbs/pricing/07_choosing.ipynb #e8aebb8d
 def for_strategy(estimate: Estimate, # as read
                  q: Question, # checked
                  ask: Asked | None, # the estimator, if there is one
@@ -59,28 +60,31 @@ def for_strategy(estimate: Estimate, # as read
     wanted = dict(strategy=q.strategy or made['strategy'], cards=q.cards or made['cards'])
     if ask is None or q.strategy is None or made == wanted: return estimate
     found = ask.answer({**estimate.configuration, **wanted})
-    if isinstance(found, Refused): raise Refused(f'no estimate for the strategy {q.strategy} on {q.cards} cards: {found}')
+    if isinstance(found, Refused):
+        raise Refused(f'no estimate for the strategy {q.strategy} on {q.cards} cards: {found}')
     return found
 
-# %% ../../nbs/pricing/07_choosing.ipynb #aac00cc8
+# %% ../../nbs/pricing/07_choosing.ipynb #3162d2bc
 def choose_fully(estimate: Estimate, # as read
                  tariff: Tariff, # a snapshot
                  q: Question, # all of it
                  environment: Environment | None = None, # of a card that was measured
-                 estimator: Estimator | None = None, # asked for changes; without it there are none
+                 estimator: Estimator | None = None,
+                 # asked for changes; an `Asked` remembers from one choice to the next
                  varied: dict[str, tuple[str, ...]] | None = None, # from `parse_variants`
                 ) -> Choice: # with near misses and variants
     "A choice with what the estimator can add to it"
-    ask = Asked(estimator) if estimator else None
+    ask = estimator if isinstance(estimator, Asked) else Asked(estimator) if estimator else None
     estimate = for_strategy(estimate, check_question(q), ask)
     cards = known_cards(tariff, read_gpus(), environment)
     choice = choose(estimate, tariff, cards, q)
     if varied and ask is None: raise Refused('variants need an estimator, and none is known here')
     if ask is None: return choice
     variants = make_variants(estimate, tariff, cards, q, ask, varied) if varied else ()
-    return replace(choice, near_misses=near_misses(choice, estimate, tariff, cards, q, ask), variants=variants)
+    return replace(choice, near_misses=near_misses(choice, estimate, tariff, cards, q, ask),
+                   variants=variants)
 
-# %% ../../nbs/pricing/07_choosing.ipynb #e781bacb
+# %% ../../nbs/pricing/07_choosing.ipynb #59dadf26
 def _variants_argument(words: list[str]) -> dict[str, tuple[str, ...]]:
     try: return parse_variants(words)
     except ValueError as e: raise Refused(str(e)) from None
@@ -88,16 +92,25 @@ def _variants_argument(words: list[str]) -> dict[str, tuple[str, ...]]:
 def add_choose_arguments(parser: argparse.ArgumentParser) -> None: # a verb's parser
     "What a package must satisfy besides holding the peak"
     parser.add_argument('--days', type=days_argument, metavar='D', help='3, 7 or 30 (default: all)')
-    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N', help='1 to 10 lots (default 1, or what --cards needs)')
-    parser.add_argument('--cards', type=whole_argument('cards', 1, 2 * MAX_LOTS), metavar='N', help='cards that work together')
-    parser.add_argument('--strategy', choices=STRATEGIES, help='how they do; memory is never pooled without one that splits it')
-    parser.add_argument('--stock', metavar='FILE', help='CSV gpu,available; counts lots (default: stock is unknown)')
+    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), metavar='N',
+                        help='1 to 10 lots (default 1, or what --cards needs)')
+    parser.add_argument('--cards', type=whole_argument('cards', 1, 2 * MAX_LOTS), metavar='N',
+                        help='cards that work together')
+    parser.add_argument('--strategy', choices=STRATEGIES,
+                        help='how they do; memory is never pooled without one that splits it')
+    parser.add_argument('--stock', metavar='FILE',
+                        help='CSV gpu,available; counts lots (default: stock is unknown)')
     margin = parser.add_mutually_exclusive_group()
-    margin.add_argument('--margin-percent', type=_percent_argument, default=Fraction(0), metavar='P', help='percent of the peak, on top of it')
-    margin.add_argument('--margin-gib', type=gib_argument('margin'), default=0, metavar='GIB', help='GiB on top of the peak')
-    parser.add_argument('--environment', metavar='FILE', help='environment document of a card you measured; replaces the catalogue figure')
-    parser.add_argument('--variants', nargs='+', default=[], metavar='KEY=A,B', help='weights=bf16,int8,nf4 kv=bf16,fp8')
-    parser.add_argument('--accepted-results', type=whole_argument('accepted results'), metavar='N', help='distinct accepted results; no default')
+    margin.add_argument('--margin-percent', type=_percent_argument, default=Fraction(0), metavar='P',
+                        help='percent of the peak, on top of it')
+    margin.add_argument('--margin-gib', type=gib_argument('margin'), default=0, metavar='GIB',
+                        help='GiB on top of the peak')
+    parser.add_argument('--environment', metavar='FILE',
+                        help='environment document of a card you measured; replaces the catalogue figure')
+    parser.add_argument('--variants', nargs='+', default=[], metavar='KEY=A,B',
+                        help='weights=bf16,int8,nf4 kv=bf16,fp8')
+    parser.add_argument('--accepted-results', type=whole_argument('accepted results'), metavar='N',
+                        help='distinct accepted results; no default')
     add_tariff_arguments(parser)
 
 def question_of(args: argparse.Namespace, # of `add_choose_arguments`
@@ -105,22 +118,32 @@ def question_of(args: argparse.Namespace, # of `add_choose_arguments`
                ) -> Question: # all of it
     "The question that a command line asks"
     stock = parse_stock(table_bytes(args.stock), Path(args.stock).name, tariff) if args.stock else None
-    return Question(days=args.days, lots=args.lots, cards=args.cards, strategy=args.strategy, margin_percent=args.margin_percent, margin_bytes=args.margin_gib,
+    return Question(days=args.days, lots=args.lots, cards=args.cards, strategy=args.strategy,
+                    margin_percent=args.margin_percent, margin_bytes=args.margin_gib,
                     stock=stock, accepted_results=args.accepted_results)
 
-# %% ../../nbs/pricing/07_choosing.ipynb #89d55e0c
+# %% ../../nbs/pricing/07_choosing.ipynb #c31a68cc
+def choice_of(args: argparse.Namespace, # of `add_choose_arguments`, with the path of an estimate
+              estimator: Estimator | None = None, # asked for changed configurations
+             ) -> Choice: # the document
+    "The choice that a command line asks for"
+    tariff, estimate = tariff_of(args), read(args.estimate, 'estimate')
+    environment = read(args.environment, 'environment') if args.environment else None
+    return choose_fully(estimate, tariff, question_of(args, tariff), environment, estimator,
+                        _variants_argument(args.variants))
+
 def choose_verb(estimator: Estimator | None, # asked for changed configurations
                ) -> Verb: # `iteragpu choose`
     "The verb, with the estimator that it may ask"
     def add_arguments(parser):
-        parser.add_argument('estimate', metavar='ESTIMATE.json', help='an estimate that a command of the lab wrote')
+        parser.add_argument('estimate', metavar='ESTIMATE.json',
+                            help='an estimate that a command of the lab wrote')
         add_choose_arguments(parser)
         add_output_arguments(parser)
     def run(args):
-        tariff, estimate = tariff_of(args), read(args.estimate, 'estimate')
-        environment = read(args.environment, 'environment') if args.environment else None
-        choice = choose_fully(estimate, tariff, question_of(args, tariff), environment, estimator, _variants_argument(args.variants))
+        choice = choice_of(args, estimator)
         emit(args, choice, choice_text(choice))
         return 0
-    return Verb('choose', 'The packages that hold an estimate on each card, cheapest first.', 'iteragpu choose estimate.json --days 7 --margin-percent 10', add_arguments, run,
+    return Verb('choose', 'The packages that hold an estimate on each card, cheapest first.',
+                'iteragpu choose estimate.json --days 7 --margin-percent 10', add_arguments, run,
                 'Sizes are in bytes in JSON, GiB = 2^30 B. Money is in whole US cents in JSON, in USD in text.\nMemory is that of one card, never of several together.')

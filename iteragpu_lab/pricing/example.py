@@ -13,8 +13,9 @@ from ..documents import Refused
 from ..gpus import Gpu
 from .tariff import DURATIONS, TARIFF_COLUMNS, lot_cards
 
-# %% ../../nbs/pricing/05_example.ipynb #863ede9d
-EXAMPLE_MODELS = ('rtx3090', 'rtx4090', 'rtx5090', 'a4000', 'a6000', 'rtxpro6000', 'l4', 'l40s', 'a100-40', 'a100-80-sxm', 'h100-sxm', 'h200', 'b200', 'b300', 'mi300x')
+# %% ../../nbs/pricing/05_example.ipynb #b956968e
+EXAMPLE_MODELS = ('rtx3090', 'rtx4090', 'rtx5090', 'a4000', 'a6000', 'rtxpro6000', 'l4', 'l40s', 'a100-40',
+                  'a100-80-sxm', 'h100-sxm', 'h200', 'b200', 'b300', 'mi300x')
 EXAMPLE_NOTE = "Example made from public hourly list prices: these are not IteraGPU's rates."
 
 def _cents(usd: str) -> int:
@@ -29,7 +30,8 @@ def example_rates(gpu: Gpu, # a card of the catalogue with a list price
     price, cards = gpu.figure('list_price'), lot_cards(gpu.key)
     def row(days):
         basis = f'{price.condition} {price.value} USD/h x {24 * days} h x {cards} card{"s" * (cards > 1)}; {price.source}'
-        return dict(gpu=gpu.key, name=gpu.name, cards_per_lot=cards, duration_days=days, price_usd_cents=_cents(price.value) * 24 * days * cards,
+        return dict(gpu=gpu.key, name=gpu.name, cards_per_lot=cards, duration_days=days,
+                    price_usd_cents=_cents(price.value) * 24 * days * cards,
                     snapshot_date=price.date, source=basis, note=EXAMPLE_NOTE)
     return [row(days) for days in DURATIONS]
 

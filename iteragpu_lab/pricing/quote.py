@@ -5,27 +5,28 @@
 # %% auto #0
 __all__ = ['SNAPSHOT_NOTE', 'EXAMPLE_TARIFF', 'PRICE', 'quote_model', 'quote_rate', 'unit_cost', 'rounded', 'make_quote',
            'unit_cost_text', 'quote_text', 'add_tariff_arguments', 'days_argument', 'tariff_of', 'add_price_arguments',
-           'run_price']
+           'quote_of', 'run_price']
 
-# %% ../../nbs/pricing/02_quote.ipynb #dc0ecade
-import argparse, re
+# %% ../../nbs/pricing/02_quote.ipynb #31cbbda6
+import argparse
 from difflib import get_close_matches
 from fractions import Fraction
 from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong, whole_argument
 from ..documents import Quote, Refused, data_path, new
-from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff, read_tariff, tariff_columns
+from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff, read_tariff, tariff_columns, tariff_spelling
 from ..units import usd
 
-# %% ../../nbs/pricing/02_quote.ipynb #456afe4d
-def _quote_plain(text: str) -> str: return ''.join(re.findall(r'[a-z0-9]+', text.lower()))
-
+# %% ../../nbs/pricing/02_quote.ipynb #d0a0c6e8
 def quote_model(tariff: Tariff, # a snapshot
                 gpu: str, # key or name of a model
                ) -> str: # its key; Refused with the nearest ones otherwise
     "The model of a tariff that a name means"
-    known = {_quote_plain(o): rate.gpu for rate in tariff.rates for o in (rate.name, rate.gpu)}
-    if found := known.get(_quote_plain(gpu)): return found
-    close = dict.fromkeys(known[o] for o in get_close_matches(_quote_plain(gpu), list(known), n=3, cutoff=0.5))
+    names, keys = ({tariff_spelling(getattr(o, field)): o.gpu for o in tariff.rates}
+                   for field in ('name', 'gpu'))
+    known = names | keys
+    if found := known.get(tariff_spelling(gpu)): return found
+    close = dict.fromkeys(known[o] for o in get_close_matches(tariff_spelling(gpu), list(known), n=3,
+                                                              cutoff=0.5))
     hint = f'nearest are {", ".join(close)}; ' if close else ''
     raise Refused(f'GPU {gpu[:60]!r} has no price in {tariff.file}; {hint}it has {", ".join(tariff.models)}')
 
@@ -38,29 +39,34 @@ def quote_rate(tariff: Tariff, # a snapshot
     if days not in DURATIONS: raise Refused(f'{days} days is no duration; accepted are 3, 7 and 30')
     return next(o for o in tariff.rates if (o.gpu, o.duration_days) == (key, days))
 
-# %% ../../nbs/pricing/02_quote.ipynb #a7ccfe68
+# %% ../../nbs/pricing/02_quote.ipynb #88e2300f
 def unit_cost(total_usd_cents: int, # of the whole package
               accepted_results: int, # distinct accepted results, at least 1
              ) -> Fraction: # cents for each
     "What one accepted result costs, exactly"
-    if accepted_results < 1: raise Refused(f'accepted results {accepted_results} is out of range; accepted is a whole number from 1')
+    if accepted_results < 1:
+        raise Refused(f'accepted results {accepted_results} is out of range; accepted is a whole number from 1')
     return Fraction(total_usd_cents, accepted_results)
 
 def rounded(cents: Fraction, # an exact amount
             places: int = 4, # decimals
            ) -> str: # such as '1979.0400'
     "Cents as a decimal string, rounded half to even"
-    whole, part = divmod(round(cents * 10**places), 10**places)
-    return f'{whole}.{part:0{places}d}'
+    n, rest = divmod(cents.numerator * 10**places, cents.denominator)
+    if 2 * rest > cents.denominator or 2 * rest == cents.denominator and n % 2: n += 1
+    return f'{n // 10**places}.{n % 10**places:0{places}d}'
 
-# %% ../../nbs/pricing/02_quote.ipynb #5b1349be
+# %% ../../nbs/pricing/02_quote.ipynb #b9c06754
 SNAPSHOT_NOTE = 'A tariff is a snapshot: it proves neither stock nor a reservation.'
 _QUOTE_NO_RESULTS = 'no number of accepted results was stated'
 
 def _quote_reasons(rate: Rate, accepted_results: int | None) -> dict[str, str]:
     "Why fields of a quote are null"
-    reasons = {f'tariff.{o}': 'the tariff file does not say' for o in ('snapshot_date', 'source', 'note') if getattr(rate, o) is None}
-    if accepted_results is None: reasons |= {o: _QUOTE_NO_RESULTS for o in ('accepted_results', 'unit_cost_usd_cents', 'unit_cost_exact')}
+    reasons = {f'tariff.{o}': 'the tariff file does not say' for o in ('snapshot_date', 'source', 'note')
+               if getattr(rate, o) is None}
+    if accepted_results is None:
+        reasons |= {o: _QUOTE_NO_RESULTS for o in ('accepted_results', 'unit_cost_usd_cents',
+                                                   'unit_cost_exact')}
     return reasons
 
 def make_quote(tariff: Tariff, # a snapshot
@@ -73,12 +79,16 @@ def make_quote(tariff: Tariff, # a snapshot
     if not 1 <= lots <= MAX_LOTS: raise Refused(f'lots {lots} is out of range; accepted are 1 to {MAX_LOTS}')
     total = rate.price_usd_cents * lots
     unit = None if accepted_results is None else unit_cost(total, accepted_results)
-    source = dict(file=tariff.file, snapshot_date=rate.snapshot_date, sha256=tariff.sha256, source=rate.source, note=rate.note)
-    return new(Quote, at=at, gpu=rate.gpu, name=rate.name, duration_days=rate.duration_days, lots=lots, cards_per_lot=rate.cards_per_lot,
-               cards=rate.cards_per_lot * lots, lot_price_usd_cents=rate.price_usd_cents, total_usd_cents=total, accepted_results=accepted_results,
+    source = dict(file=tariff.file, snapshot_date=rate.snapshot_date, sha256=tariff.sha256,
+                  source=rate.source, note=rate.note)
+    return new(Quote, at=at, gpu=rate.gpu, name=rate.name, duration_days=rate.duration_days, lots=lots,
+               cards_per_lot=rate.cards_per_lot,
+               cards=rate.cards_per_lot * lots, lot_price_usd_cents=rate.price_usd_cents,
+               total_usd_cents=total, accepted_results=accepted_results,
                unit_cost_usd_cents=None if unit is None else rounded(unit), tariff=source,
                unit_cost_exact=None if unit is None else f'{unit.numerator}/{unit.denominator}',
-               notes=tuple(o for o in (rate.note, SNAPSHOT_NOTE) if o), reasons=_quote_reasons(rate, accepted_results))
+               notes=tuple(o for o in (rate.note, SNAPSHOT_NOTE) if o),
+               reasons=_quote_reasons(rate, accepted_results))
 
 # %% ../../nbs/pricing/02_quote.ipynb #460046f3
 def unit_cost_text(total_usd_cents: int, # of the whole package
@@ -102,7 +112,7 @@ def quote_text(quote: Quote, # any quote
     head = strong(paragraph(f'{quote.name}, {quote.duration_days} days'))
     return '\n'.join([head, '', columns(rows, 'lrl'), '', *map(paragraph, (where, *quote.notes))])
 
-# %% ../../nbs/pricing/02_quote.ipynb #add88e57
+# %% ../../nbs/pricing/02_quote.ipynb #127bdb8b
 EXAMPLE_TARIFF = 'tarifs-forfaits.csv'
 
 def _tariff_columns_argument(text: str) -> dict[str, str]:
@@ -111,13 +121,16 @@ def _tariff_columns_argument(text: str) -> dict[str, str]:
 
 def add_tariff_arguments(parser: argparse.ArgumentParser) -> None: # a verb's parser
     "Where prices come from"
-    parser.add_argument('--tariff', metavar='FILE', help='CSV of your snapshot (default: the example that comes with the lab)')
-    parser.add_argument('--tariff-columns', type=_tariff_columns_argument, metavar='MAP', help="its columns, where they differ: 'gpu=...,duration_days=...,price_usd_cents=...'")
+    parser.add_argument('--tariff', metavar='FILE',
+                        help='CSV of your snapshot (default: the example that comes with the lab)')
+    parser.add_argument('--tariff-columns', type=_tariff_columns_argument, metavar='MAP',
+                        help="its columns, where they differ: 'gpu=...,duration_days=...,price_usd_cents=...'")
 
 def days_argument(text: str, # as typed
                  ) -> int: # 3, 7 or 30
     "A duration of a package"
-    if text not in map(str, DURATIONS): raise argparse.ArgumentTypeError(f'{text!r} days is no duration; accepted are 3, 7 and 30')
+    if text not in map(str, DURATIONS):
+        raise argparse.ArgumentTypeError(f'{text!r} days is no duration; accepted are 3, 7 and 30')
     return int(text)
 
 def tariff_of(args: argparse.Namespace, # with `tariff` and `tariff_columns`
@@ -125,22 +138,30 @@ def tariff_of(args: argparse.Namespace, # with `tariff` and `tariff_columns`
     "The tariff that a command line names"
     return read_tariff(args.tariff or data_path(EXAMPLE_TARIFF), args.tariff_columns)
 
-# %% ../../nbs/pricing/02_quote.ipynb #bd4686e4
+# %% ../../nbs/pricing/02_quote.ipynb #ecb44471
 def add_price_arguments(parser: argparse.ArgumentParser) -> None: # a verb's parser
     "Options of the price of a package"
     parser.add_argument('--gpu', required=True, metavar='KEY', help='model, as the tariff calls it')
     parser.add_argument('--days', required=True, type=days_argument, metavar='D', help='3, 7 or 30')
-    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), default=1, metavar='N', help='1 to 10 lots of one card, for B200 of two (default 1)')
-    parser.add_argument('--accepted-results', type=whole_argument('accepted results'), metavar='N', help='distinct accepted results; no default')
+    parser.add_argument('--lots', type=whole_argument('lots', 1, MAX_LOTS), default=1, metavar='N',
+                        help='1 to 10 lots of one card, for B200 of two (default 1)')
+    parser.add_argument('--accepted-results', type=whole_argument('accepted results'), metavar='N',
+                        help='distinct accepted results; no default')
     add_tariff_arguments(parser)
     add_output_arguments(parser)
 
-def run_price(args: argparse.Namespace) -> int: # exit code
-    "Price what the command line asks for"
+def quote_of(args: argparse.Namespace, # of `add_price_arguments`
+            ) -> Quote: # the document
+    "The quote that a command line asks for"
     tariff = tariff_of(args)
-    quote = make_quote(tariff, quote_rate(tariff, args.gpu, args.days), args.lots, args.accepted_results)
+    return make_quote(tariff, quote_rate(tariff, args.gpu, args.days), args.lots, args.accepted_results)
+
+def run_price(args: argparse.Namespace) -> int: # exit code
+    "Print the quote that a command line asks for"
+    quote = quote_of(args)
     emit(args, quote, quote_text(quote))
     return 0
 
-PRICE = Verb('price', 'The price of a package, from a tariff snapshot.', 'iteragpu price --gpu b200 --days 7 --lots 2', add_price_arguments, run_price,
+PRICE = Verb('price', 'The price of a package, from a tariff snapshot.',
+             'iteragpu price --gpu b200 --days 7 --lots 2', add_price_arguments, run_price,
              'Money is in whole US cents in JSON, in USD in text. A lot is one card, for B200 two.')

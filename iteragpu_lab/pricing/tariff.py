@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DURATIONS', 'MAX_LOTS', 'MAX_TABLE_BYTES', 'TARIFF_COLUMNS', 'TARIFF_NEEDED', 'Rate', 'Tariff', 'lot_cards',
-           'table_bytes', 'table_rows', 'parse_tariff', 'read_tariff', 'tariff_columns']
+           'table_bytes', 'table_rows', 'tariff_spelling', 'parse_tariff', 'read_tariff', 'tariff_columns']
 
 # %% ../../nbs/pricing/01_tariff.ipynb #65f67a4c
 import csv, hashlib, io, re
@@ -52,18 +52,20 @@ def lot_cards(gpu: str, # key or name of a model
     "How many cards one lot holds: two for a B200, else one"
     return 2 if 'b200' in re.findall(r'[a-z0-9]+', gpu.lower()) else 1
 
-# %% ../../nbs/pricing/01_tariff.ipynb #9a223605
+# %% ../../nbs/pricing/01_tariff.ipynb #5b9c1bb9
 MAX_TABLE_BYTES = 2 * 2**20
 
-def table_bytes(path: str | Path, # a CSV file
+def table_bytes(path: str | Path, # a small file
+                what: str = 'a CSV file', # that is expected, for the sentence
                ) -> bytes: # its content; Refused with one sentence otherwise
-    "The bytes of a table that is not too large"
+    "The bytes of a file that is not too large"
     path = Path(path)
     try:
         with open(path, 'rb') as f: data = f.read(MAX_TABLE_BYTES + 1)
-    except FileNotFoundError: raise Refused(f'{path} does not exist; name a CSV file') from None
+    except FileNotFoundError: raise Refused(f'{path} does not exist; name {what}') from None
     except OSError as e: raise refusal(path, e) from e
-    if len(data) > MAX_TABLE_BYTES: raise Refused(f'{path} is larger than {MAX_TABLE_BYTES:,} B, which no such table is; name a smaller CSV file')
+    if len(data) > MAX_TABLE_BYTES:
+        raise Refused(f'{path} is larger than {MAX_TABLE_BYTES:,} B, which no such file is; name {what}')
     return data
 
 def _table_text(data: bytes, name: str) -> str:
@@ -73,46 +75,57 @@ def _table_text(data: bytes, name: str) -> str:
         row = data.count(b'\n', 0, e.start) + 1
         raise Refused(f'{name} row {row}: not UTF-8 text; save it as CSV in UTF-8') from None
 
-# %% ../../nbs/pricing/01_tariff.ipynb #62adab17
-def _table_header(header: list[str], name: str, known: tuple[str, ...], columns: dict[str, str] | None) -> dict[str, int]:
+# %% ../../nbs/pricing/01_tariff.ipynb #91c680d6
+def _table_header(header: list[str], name: str, known: tuple[str, ...],
+                  columns: dict[str, str] | None) -> dict[str, int]:
     "Which cell of a row holds which of the known columns"
-    if doubled := [o for o in header if header.count(o) > 1]: raise Refused(f'{name} row 1: the column {doubled[0]!r} stands twice')
+    if doubled := [o for o in header if header.count(o) > 1]:
+        raise Refused(f'{name} row 1: the column {doubled[0]!r} stands twice')
     if columns is None:
-        if len(header) != len(known): raise Refused(f'{name} row 1: {len(header)} columns; needed are {len(known)}: {",".join(known)}')
+        if len(header) != len(known):
+            raise Refused(f'{name} row 1: {len(header)} columns; needed are {len(known)}: {",".join(known)}')
         for i, (found, needed) in enumerate(zip(header, known), 1):
-            if found != needed: raise Refused(f'{name} row 1, column {i}: {found!r} stands where {needed} is needed')
+            if found != needed:
+                raise Refused(f'{name} row 1, column {i}: {found!r} stands where {needed} is needed')
         columns = dict(zip(known, known))
     for needed, found in columns.items():
-        if found not in header: raise Refused(f'{name} row 1: there is no column {found!r} for {needed}; it has {", ".join(header)}')
+        if found not in header:
+            raise Refused(f'{name} row 1: there is no column {found!r} for {needed}; it has {", ".join(header)}')
     return {needed: header.index(found) for needed, found in columns.items()}
 
 def table_rows(data: bytes, # a CSV file's content
                name: str, # of the file, for the sentence
                known: tuple[str, ...], # columns, in order
-               columns: dict[str, str] | None = None, # known column to the file's own, where its header differs
-              ) -> list[tuple[int, dict[str, str]]]: # row number in the file, and its cells without blanks around them
+               columns: dict[str, str] | None = None,
+               # known column to the file's own, where its header differs
+              ) -> list[tuple[int, dict[str,
+                                        str]]]: # row number in the file, and its cells without blanks around them
     "The rows of a table, with commas or semicolons"
     text = _table_text(data, name)
     first = text.split('\n', 1)[0]
-    reader = csv.reader(io.StringIO(text, newline=''), delimiter=';' if first.count(';') > first.count(',') else ',', strict=True)
+    reader = csv.reader(io.StringIO(text, newline=''),
+                        delimiter=';' if first.count(';') > first.count(',') else ',', strict=True)
     rows = []
     try:
         header = [o.strip() for o in next(reader, [])]
         places = _table_header(header, name, known, columns)
         for cells in reader:
             if not cells: continue
-            if len(cells) != len(header): raise Refused(f'{name} row {reader.line_num}: {len(cells)} cells; the header has {len(header)}')
+            if len(cells) != len(header):
+                raise Refused(f'{name} row {reader.line_num}: {len(cells)} cells; the header has {len(header)}')
             rows.append((reader.line_num, {o: cells[i].strip() for o, i in places.items()}))
     except csv.Error as e: raise Refused(f'{name} row {reader.line_num}: not CSV ({e})') from None
     return rows
 
-# %% ../../nbs/pricing/01_tariff.ipynb #2fd8c7b8
-TARIFF_COLUMNS = ('gpu', 'name', 'cards_per_lot', 'duration_days', 'price_usd_cents', 'snapshot_date', 'source', 'note')
+# %% ../../nbs/pricing/01_tariff.ipynb #f58c6563
+TARIFF_COLUMNS = ('gpu', 'name', 'cards_per_lot', 'duration_days', 'price_usd_cents', 'snapshot_date',
+                  'source', 'note')
 TARIFF_NEEDED = ('gpu', 'duration_days', 'price_usd_cents')
 
 def _tariff_price(text: str) -> int:
     if '.' in text or ',' in text: raise ValueError('cents are whole; type them without a point or comma')
-    if not re.fullmatch(r'[0-9]{1,12}', text, re.ASCII): raise ValueError('cents are digits, from 1 to 999999999999')
+    if not re.fullmatch(r'[0-9]{1,12}', text, re.ASCII):
+        raise ValueError('cents are digits, from 1 to 999999999999')
     if not int(text): raise ValueError('a price of 0 is no price; accepted are 1 to 999999999999')
     return int(text)
 
@@ -121,16 +134,19 @@ def _tariff_duration(text: str) -> int:
     return int(text)
 
 def _tariff_date(text: str) -> str:
-    if not re.fullmatch(r'[0-9]{4}-[0-9]{2}-[0-9]{2}', text, re.ASCII): raise ValueError('accepted is a date such as 2026-05-24')
+    if not re.fullmatch(r'[0-9]{4}-[0-9]{2}-[0-9]{2}', text, re.ASCII):
+        raise ValueError('accepted is a date such as 2026-05-24')
     return date.fromisoformat(text).isoformat()
 
 def _tariff_words(text: str) -> str:
     if not text: raise ValueError('it is empty')
-    if not text.isprintable() or len(text) > 400: raise ValueError('accepted are up to 400 printable characters')
+    if not text.isprintable() or len(text) > 400:
+        raise ValueError('accepted are up to 400 printable characters')
     return text
 
-# %% ../../nbs/pricing/01_tariff.ipynb #5095c372
-_TARIFF_READERS = dict(gpu=_tariff_words, name=_tariff_words, cards_per_lot=int, duration_days=_tariff_duration, price_usd_cents=_tariff_price,
+# %% ../../nbs/pricing/01_tariff.ipynb #f7d7d80d
+_TARIFF_READERS = dict(gpu=_tariff_words, name=_tariff_words, cards_per_lot=int,
+                       duration_days=_tariff_duration, price_usd_cents=_tariff_price,
                        snapshot_date=_tariff_date, source=_tariff_words, note=_tariff_words)
 
 def _tariff_rate(row: int, cells: dict[str, str], name: str) -> Rate:
@@ -141,16 +157,23 @@ def _tariff_rate(row: int, cells: dict[str, str], name: str) -> Rate:
     values = dict(name=cells['gpu'], cards_per_lot=lot, snapshot_date=None, source=None, note=None)
     for column, text in cells.items():
         try: values[column] = _TARIFF_READERS[column](text)
-        except ValueError as e: raise Refused(f'{name} row {row}, column {column}: {text[:60]!r} is not accepted; {e}') from None
+        except ValueError as e:
+            raise Refused(f'{name} row {row}, column {column}: {text[:60]!r} is not accepted; {e}') from None
     return Rate(**values)
 
-# %% ../../nbs/pricing/01_tariff.ipynb #adca6c73
+# %% ../../nbs/pricing/01_tariff.ipynb #89cbf0ee
+def tariff_spelling(name: str, # key or name of a model
+                   ) -> str: # such as 'h100sxm' for 'H100 SXM'
+    "A name without case, blanks and punctuation"
+    return ''.join(re.findall(r'[a-z0-9]+', name.lower()))
+
 def _tariff_same(rates: list[tuple[int, Rate]], name: str) -> None:
     "Refuse a doubled rate, a model with two names, a snapshot with two dates"
     rows, names = {}, {}
     for row, rate in rates:
-        pair = rate.gpu, rate.duration_days
-        if pair in rows: raise Refused(f'{name} row {row}, column duration_days: {rate.gpu} for {rate.duration_days} days stands in row {rows[pair]} already')
+        pair = tariff_spelling(rate.gpu), rate.duration_days
+        if pair in rows:
+            raise Refused(f'{name} row {row}, column duration_days: {rate.gpu} for {rate.duration_days} days stands in row {rows[pair]} already')
         rows[pair] = row
         if names.setdefault(rate.gpu, rate.name) != rate.name:
             raise Refused(f'{name} row {row}, column name: {rate.name!r}; {rate.gpu} was called {names[rate.gpu]!r} before')
@@ -165,33 +188,39 @@ def _tariff_complete(rates: list[tuple[int, Rate]], name: str) -> None:
             if (rate.gpu, days) not in pairs:
                 raise Refused(f'{name} row {row}, column duration_days: {rate.gpu} has no rate for {days} days; each model needs 3, 7 and 30')
 
-# %% ../../nbs/pricing/01_tariff.ipynb #e8f34df9
+# %% ../../nbs/pricing/01_tariff.ipynb #e5b4b7eb
 def parse_tariff(data: bytes, # a CSV file's content
                  name: str, # of the file, without its folder
-                 columns: dict[str, str] | None = None, # known column to the file's own, where its header differs
+                 columns: dict[str, str] | None = None,
+                 # known column to the file's own, where its header differs
                 ) -> Tariff: # Refused with row and column otherwise
     "A tariff from the content of its file"
-    rates = [(row, _tariff_rate(row, cells, name)) for row, cells in table_rows(data, name, TARIFF_COLUMNS, columns)]
+    rates = [(row, _tariff_rate(row, cells, name)) for row,
+             cells in table_rows(data, name, TARIFF_COLUMNS, columns)]
     if not rates: raise Refused(f'{name} has no rates; each model needs one for 3, 7 and 30 days')
     _tariff_same(rates, name)
     _tariff_complete(rates, name)
     return Tariff(name, hashlib.sha256(data).hexdigest(), tuple(o for _, o in rates))
 
 def read_tariff(path: str | Path, # a CSV file
-                columns: dict[str, str] | None = None, # known column to the file's own, where its header differs
+                columns: dict[str, str] | None = None,
+                # known column to the file's own, where its header differs
                ) -> Tariff: # Refused with one sentence otherwise
     "A tariff from its file"
     return parse_tariff(table_bytes(path), Path(path).name, columns)
 
-# %% ../../nbs/pricing/01_tariff.ipynb #8d7a096d
+# %% ../../nbs/pricing/01_tariff.ipynb #a21d1ce3
 def tariff_columns(text: str, # such as 'gpu=Model,duration_days=Days,price_usd_cents=Cents'
                   ) -> dict[str, str]: # known column to the file's own; ValueError with a sentence otherwise
     "The mapping of a tariff's columns from its text"
     pairs = [o.partition('=') for o in text.split(',')]
     columns = {k.strip(): v.strip() for k, _, v in pairs}
     for known, found in columns.items():
-        if known not in TARIFF_COLUMNS: raise ValueError(f'tariff columns: {known!r} is unknown; known are {", ".join(TARIFF_COLUMNS)}')
-        if not found: raise ValueError(f'tariff columns: {known} has no column of the file beside it; write {known}=NAME')
+        if known not in TARIFF_COLUMNS:
+            raise ValueError(f'tariff columns: {known!r} is unknown; known are {", ".join(TARIFF_COLUMNS)}')
+        if not found:
+            raise ValueError(f'tariff columns: {known} has no column of the file beside it; write {known}=NAME')
     if len(columns) < len(pairs): raise ValueError('tariff columns: a column is named twice')
-    if missing := [o for o in TARIFF_NEEDED if o not in columns]: raise ValueError(f'tariff columns: {missing[0]} is missing; needed are {", ".join(TARIFF_NEEDED)}')
+    if missing := [o for o in TARIFF_NEEDED if o not in columns]:
+        raise ValueError(f'tariff columns: {missing[0]} is missing; needed are {", ".join(TARIFF_NEEDED)}')
     return columns

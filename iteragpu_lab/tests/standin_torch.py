@@ -12,7 +12,7 @@ __all__ = ['GIB', 'STEP', 'FRACTIONS', 'CALLS', 'CARDS', 'uint8', 'float16', 'bf
 import os, signal, sys, time
 from types import SimpleNamespace
 
-# %% ../../nbs/tests/standin_torch.ipynb #a233d420
+# %% ../../nbs/tests/standin_torch.ipynb #5d3d6c4b
 __version__ = '2.0.0+standin'
 GIB, STEP = 2**30, 2**21
 FRACTIONS = []
@@ -26,7 +26,8 @@ class Card:
         if not self.moves: return
         self.allocated += n
         self.reserved = max(self.reserved, -(-self.allocated // STEP) * STEP)
-        self.peak_allocated, self.peak_reserved = max(self.peak_allocated, self.allocated), max(self.peak_reserved, self.reserved)
+        self.peak_allocated, self.peak_reserved = max(self.peak_allocated,
+                                                      self.allocated), max(self.peak_reserved, self.reserved)
 
 CARDS = [Card() for _ in range(int(os.environ.get('STANDIN_CARDS', '1')))]
 
@@ -35,8 +36,10 @@ class OutOfMemoryError(RuntimeError): "As PyTorch names it"
 def _fail(place):
     wanted, _, kind = os.environ.get('STANDIN_FAIL', '').partition(':')
     if wanted != place: return
-    if kind == 'oom': raise OutOfMemoryError('CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 80.00 GiB')
-    if kind == 'cuda': raise RuntimeError('CUDA error: an illegal memory access was encountered in /home/ada/kernel.cu')
+    if kind == 'oom':
+        raise OutOfMemoryError('CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 80.00 GiB')
+    if kind == 'cuda':
+        raise RuntimeError('CUDA error: an illegal memory access was encountered in /home/ada/kernel.cu')
     if kind == 'interrupt': raise KeyboardInterrupt
     if kind == 'exit': sys.exit(0)
     if kind == 'abort': os.abort()
@@ -45,7 +48,7 @@ def _fail(place):
         print('waiting', file=sys.stderr, flush=True)
         time.sleep(60)
 
-# %% ../../nbs/tests/standin_torch.ipynb #3dc6a9a7
+# %% ../../nbs/tests/standin_torch.ipynb #15375d94
 class device:
     "cuda:N"
     def __init__(self, name, index=None):
@@ -54,7 +57,8 @@ class device:
     def __str__(self): return f'cuda:{self.index}'
     type = 'cuda'
 
-def _index(where): return where.index if isinstance(where, device) else int(str(where).partition(':')[2] or where)
+def _index(where):
+    return where.index if isinstance(where, device) else int(str(where).partition(':')[2] or where)
 
 class Tensor:
     "Bytes on a card, or on the CPU where `where` is None"
@@ -81,13 +85,14 @@ class no_grad:
     def __enter__(self): pass
     def __exit__(self, *error): pass
 
-# %% ../../nbs/tests/standin_torch.ipynb #c5fdbe9a
+# %% ../../nbs/tests/standin_torch.ipynb #27d852cb
 class _Layer:
     def __init__(self, wide=0, out=0, dtype=4): self.sizes = [wide * out, out] if wide else []
 
 class _Network:
     passes = 0
-    def __init__(self, *layers): self.sizes, self.width, self.weights = [n for o in layers for n in o.sizes], 4, []
+    def __init__(self, *layers):
+        self.sizes, self.width, self.weights = [n for o in layers for n in o.sizes], 4, []
     def eval(self): return self
     def requires_grad_(self, wanted): return self
     def to(self, where):
@@ -104,7 +109,7 @@ class _Network:
 
 nn = SimpleNamespace(Linear=_Layer, GELU=_Layer, Sequential=_Network)
 
-# %% ../../nbs/tests/standin_torch.ipynb #9f0908dc
+# %% ../../nbs/tests/standin_torch.ipynb #ec810ef2
 class _Event:
     def __init__(self, enable_timing): pass
     def record(self, stream): self.at = time.perf_counter()
@@ -119,7 +124,9 @@ def _noted(name, answer):
 def _reset(card): card.peak_allocated, card.peak_reserved = card.allocated, card.reserved
 def _free(card): return card.total - card.context - card.reserved, card.total
 def _properties(card):
-    return SimpleNamespace(uuid=f'00000000-0000-0000-0000-00000000000{CARDS.index(card)}', total_memory=card.total, multi_processor_count=1, L2_cache_size=2**20, is_integrated=0)
+    return SimpleNamespace(uuid=f'00000000-0000-0000-0000-00000000000{CARDS.index(card)}',
+                           total_memory=card.total, multi_processor_count=1, L2_cache_size=2**20,
+                           is_integrated=0)
 def _empty_cache():
     for card in CARDS: card.reserved = -(-card.allocated // STEP) * STEP
 
@@ -138,8 +145,10 @@ cuda = SimpleNamespace(
     get_device_properties=_noted('get_device_properties', _properties), get_device_name=_noted('get_device_name', lambda card: 'Stand-in'),
     get_device_capability=_noted('get_device_capability', lambda card: (0, 0)))
 
-# %% ../../nbs/tests/standin_torch.ipynb #75344031
-_switch = SimpleNamespace(fp32_precision='ieee', allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True)
+# %% ../../nbs/tests/standin_torch.ipynb #4c9a135e
+_switch = SimpleNamespace(fp32_precision='ieee', allow_tf32=False,
+                          allow_fp16_reduced_precision_reduction=True,
+                          allow_bf16_reduced_precision_reduction=True)
 backends = SimpleNamespace(cuda=SimpleNamespace(matmul=_switch), cudnn=SimpleNamespace(version=lambda: None))
 version = SimpleNamespace(cuda='0.0', hip=None, git_version='none')
 def get_float32_matmul_precision(): return 'highest'

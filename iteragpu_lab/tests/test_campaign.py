@@ -12,7 +12,7 @@ __all__ = ['RUNS', 'TARIFF', 'H', 'PLANS', 'GOOD', 'FAULTS', 'best_end',
            'test_a_cheaper_package_that_the_bound_does_not_exclude_is_named', 'test_two_b200_lots_are_four_cards',
            'test_the_share_kept_free_and_the_times_around_count', 'test_200_runs_take_less_than_a_second',
            'test_a_campaign_that_is_not_one_is_refused', 'test_hostile_files_are_one_sentence',
-           'test_json_says_the_same', 'test_the_command']
+           'test_json_says_the_same', 'test_the_example_is_a_campaign', 'test_the_command']
 
 # %% ../../nbs/tests/test_campaign.ipynb #27328687
 import itertools, json, time
@@ -25,7 +25,7 @@ from ..pricing.campaign import READY, Plan, campaign_text, campaign_words, check
 from ..pricing.tariff import DURATIONS, MAX_LOTS, read_tariff
 from ..reading import parse
 
-# %% ../../nbs/tests/test_campaign.ipynb #eac02c48
+# %% ../../nbs/tests/test_campaign.ipynb #fcb06d93
 RUNS = st.lists(st.integers(1, 20), min_size=1, max_size=6)
 
 def best_end(seconds, cards):
@@ -39,23 +39,30 @@ def test_the_bound_is_never_beaten_and_the_rule_keeps_its_promise(seconds, cards
     best, found = best_end(seconds, cards), last_end(seconds, longest_first(seconds, cards))
     assert lower_bound(seconds, cards) <= best <= found <= (Fraction(4, 3) - Fraction(1, 3 * cards)) * best
 
-@pytest.mark.parametrize('seconds, cards, bound, end', [([5], 3, 5, 5), ([4, 4, 4], 2, 8, 8), ([3, 3, 2, 2, 2], 2, 6, 7), ([9, 1, 1], 2, 9, 9), ([2] * 7, 3, 6, 6), ([1] * 10, 4, 3, 3)])
+@pytest.mark.parametrize('seconds, cards, bound, end',
+                         [([5], 3, 5, 5), ([4, 4, 4], 2, 8, 8), ([3, 3, 2, 2, 2], 2, 6, 7),
+                          ([9, 1, 1], 2, 9, 9), ([2] * 7, 3, 6, 6), ([1] * 10, 4, 3, 3)])
 def test_orders_by_hand(seconds, cards, bound, end):
     assert (lower_bound(seconds, cards), last_end(seconds, longest_first(seconds, cards))) == (bound, end)
 
-# %% ../../nbs/tests/test_campaign.ipynb #692cd5ad
+# %% ../../nbs/tests/test_campaign.ipynb #54082f14
 TARIFF = read_tariff(data_path('tarifs-forfaits.csv'))
 H = 3600
 
-def run(name, seconds, optional=False): return CampaignRun(name=name, seconds=seconds, basis='stated', optional=optional)
+def run(name, seconds, optional=False): return CampaignRun(name=name, seconds=seconds, basis='stated',
+                                                           optional=optional)
 
 def plan_of(required, optional=(), gpu='h100-sxm', setup=H, first=H, checks=H, export=H, free=0):
     "A campaign with runs of these seconds"
-    runs = [run(f'r{i}', n) for i, n in enumerate(required)] + [run(f'o{i}', n, True) for i, n in enumerate(optional)]
-    return Plan('q', gpu, dict.fromkeys(READY, True), ('stop',), run('first', first), tuple(runs), setup, checks, export, Fraction(free))
+    runs = [run(f'r{i}', n) for i, n in enumerate(required)] + [run(f'o{i}', n, True) for i,
+                                                                n in enumerate(optional)]
+    return Plan('q', gpu, dict.fromkeys(READY, True), ('stop',), run('first', first), tuple(runs), setup,
+                checks, export, Fraction(free))
 
-PLANS = st.builds(plan_of, st.lists(st.integers(1, 400 * H), min_size=1, max_size=12), st.lists(st.integers(1, 400 * H), max_size=6), st.sampled_from(['h100-sxm', 'b200']),
-                  st.integers(0, 50 * H), st.integers(1, 50 * H), st.integers(1, 50 * H), st.integers(1, 50 * H), st.integers(0, 99))
+PLANS = st.builds(plan_of, st.lists(st.integers(1, 400 * H), min_size=1, max_size=12),
+                  st.lists(st.integers(1, 400 * H), max_size=6), st.sampled_from(['h100-sxm', 'b200']),
+                  st.integers(0, 50 * H), st.integers(1, 50 * H), st.integers(1, 50 * H),
+                  st.integers(1, 50 * H), st.integers(0, 99))
 
 @settings(max_examples=120, deadline=None)
 @given(PLANS, st.sampled_from([None, *DURATIONS]), st.sampled_from([None, 1, 2, MAX_LOTS]))
@@ -64,11 +71,13 @@ def test_slots_never_overlap_and_never_leave_the_window(plan, days, lots):
     placed = [o for o in c.slots if o.kind in ('required', 'optional')]
     assert sorted([o.name for o in placed] + list(c.not_placed)) == sorted(o.name for o in plan.runs)
     begin = plan.setup_seconds + plan.first.seconds
-    for card, slots in itertools.groupby(sorted(placed, key=lambda o: (o.card, o.start_seconds)), key=lambda o: o.card):
+    for card, slots in itertools.groupby(sorted(placed, key=lambda o: (o.card, o.start_seconds)),
+                                         key=lambda o: o.card):
         times = [t for o in slots for t in (o.start_seconds, o.end_seconds)]
         assert times == sorted(times) and times[0] >= begin
     if c.package:
-        assert not [o for o in c.not_placed if o.startswith('r')] and c.package.bound_seconds <= c.package.runs_end_seconds <= c.package.window_seconds
+        assert not [o for o in c.not_placed
+                    if o.startswith('r')] and c.package.bound_seconds <= c.package.runs_end_seconds <= c.package.window_seconds
         assert c.slots[-1].kind == 'export' and c.slots[-1].end_seconds <= c.package.duration_days * 86400 * (100 - plan.keep_free_percent) / 100
         assert all(0 <= o.card < c.package.cards for o in placed)
     else: assert [o for o in c.not_placed if o.startswith('r')]
@@ -79,13 +88,17 @@ def test_the_package_is_the_cheapest_that_holds_the_required_runs(plan):
     required = [o.seconds for o in plan.runs if not o.optional]
     size = 2 if plan.gpu == 'b200' else 1
     price = {o.duration_days: o.price_usd_cents for o in TARIFF.rates if o.gpu == plan.gpu}
-    able = [(n * price[d], n * size, d) for d in DURATIONS for n in range(1, 11) if last_end(required, longest_first(required, n * size)) <= window_seconds(plan, d)]
+    able = [(n * price[d], n * size, d) for d in DURATIONS for n in range(1, 11)
+            if last_end(required, longest_first(required, n * size)) <= window_seconds(plan, d)]
     c = make_campaign(plan, TARIFF)
-    assert (c.package and (c.package.total_usd_cents, c.package.cards, c.package.duration_days)) == (min(able) if able else None)
-    if c.with_optional: assert c.optional_adds_usd_cents == c.with_optional.total_usd_cents - c.package.total_usd_cents >= 0
-    if c.with_optional and c.optional_adds_usd_cents == 0 and c.with_optional == c.package: assert c.not_placed == ()
+    assert (c.package and (c.package.total_usd_cents, c.package.cards, c.package.duration_days)) == (min(able)
+            if able else None)
+    if c.with_optional:
+        assert c.optional_adds_usd_cents == c.with_optional.total_usd_cents - c.package.total_usd_cents >= 0
+    if c.with_optional and c.optional_adds_usd_cents == 0 and c.with_optional == c.package:
+        assert c.not_placed == ()
 
-# %% ../../nbs/tests/test_campaign.ipynb #10235b19
+# %% ../../nbs/tests/test_campaign.ipynb #60fdee37
 def test_exactly_full_and_one_second_over():
     full, over = (make_campaign(plan_of([34 * H, 34 * H + n]), TARIFF).package for n in (0, 1))
     assert (full.duration_days, full.lots, full.total_usd_cents) == (3, 1, 329 * 72)
@@ -97,13 +110,15 @@ def test_a_run_that_cannot_be_split_needs_the_longer_package():
 
 def test_nothing_holds_it_and_what_does_not_fit_is_named():
     c = make_campaign(plan_of([717 * H, 10 * H]), TARIFF)
-    assert c.package is None and c.not_placed == ('r0',) and 'package' in c.reasons and 'No package' in campaign_text(c)
+    assert c.package is None and c.not_placed == ('r0',
+                                                  ) and 'package' in c.reasons and 'No package' in campaign_text(c)
     assert make_campaign(plan_of([80 * H]), TARIFF, days=3).not_placed == ('r0',)
 
 def test_a_cheaper_package_that_the_bound_does_not_exclude_is_named():
     unit = 34 * H // 3 # 3, 3, 2, 2, 2 units end at 7 where 6 are possible
     c = make_campaign(plan_of([n * unit for n in (3, 3, 2, 2, 2)]), TARIFF, days=3)
-    assert c.package.lots == 3 and [o.lots for o in c.undecided] == [2] and 'not excluded by the bound' in ' '.join(campaign_text(c).split())
+    assert c.package.lots == 3 and [o.lots
+                                    for o in c.undecided] == [2] and 'not excluded by the bound' in ' '.join(campaign_text(c).split())
 
 def test_two_b200_lots_are_four_cards():
     c = make_campaign(plan_of([60 * H] * 4, gpu='b200'), TARIFF, days=3)
@@ -120,7 +135,7 @@ def test_200_runs_take_less_than_a_second():
     c = make_campaign(plan, TARIFF)
     assert time.perf_counter() - start < 1 and c.package and parse(to_json(c), 'c.json', 'campaign') == c
 
-# %% ../../nbs/tests/test_campaign.ipynb #c6777a70
+# %% ../../nbs/tests/test_campaign.ipynb #1d1a2e6c
 GOOD = '''question: Which?
 gpu: H100 SXM5 80 GB
 ready: {data: yes, environment: yes, restore points: yes, libraries checked on this hardware: yes}
@@ -136,23 +151,39 @@ export: 1 h
 keep free percent: 10
 '''
 FAULTS = [
-    ('first: {name: small, expected: 10 min, basis: stated}\n', '', 'first is missing: run a small complete case'), ('export: 1 h\n', '', 'export is missing'), ('export: 1 h', 'export: 0 h', 'takes no time'),
-    ('checks: 30 min\n', '', 'checks is missing'), ('stop: [loss not a number]\n', '', 'stop is missing'), ('stop: [loss not a number]', 'stop: []', 'at least one criterion'),
-    ('data: yes', 'data: no', 'data is not ticked'), ('data: yes, ', '', 'ready must tick data'), ('libraries checked on this hardware: yes', 'libraries checked on this hardware: later', 'is not ticked'),
-    ('20 h', '20', 'is no time'), ('20 h', '20:00', 'is no time'), ('20 h', '-1 h', 'is no time'), ('20 h', '0 h', 'takes no time'), ('basis: measured', 'basis: guessed', 'must be measured or stated'),
-    (', basis: measured', '', 'must be measured or stated'), ('name: b', 'name: a', "'a' stands twice"), ('name: a, ', '', 'required, run 1: name'), ('checks:', 'check:', "'check' is unknown"),
-    ('  - {name: a, expected: 20 h, basis: measured}\n', '', 'required must be a list'), ('required:\n  - {name: a, expected: 20 h, basis: measured}', 'required: []', 'at least one run'),
-    ('keep free percent: 10', 'keep free percent: 100', 'from 0 to 99'), ('keep free percent: 10\n', '', 'keep free percent is missing'), ('setup: 1 h', 'setup: 1 h\nsetup: 2 h', "'setup' stands twice"),
-    ('name: a,', 'name: a, cards: 2,', "'cards' is unknown"), ('question: Which?', 'question: []', 'question needs'), ('question: Which?', 'question: [', 'line'),
+    ('first: {name: small, expected: 10 min, basis: stated}\n', '',
+     'first is missing: run a small complete case'), ('export: 1 h\n', '',
+                                                      'export is missing'), ('export: 1 h', 'export: 0 h',
+                                                              'takes no time'),
+    ('checks: 30 min\n', '', 'checks is missing'), ('stop: [loss not a number]\n', '', 'stop is missing'),
+    ('stop: [loss not a number]', 'stop: []', 'at least one criterion'),
+    ('data: yes', 'data: no', 'data is not ticked'), ('data: yes, ', '', 'ready must tick data'),
+    ('libraries checked on this hardware: yes', 'libraries checked on this hardware: later', 'is not ticked'),
+    ('20 h', '20', 'is no time'), ('20 h', '20:00', 'is no time'), ('20 h', '-1 h', 'is no time'),
+    ('20 h', '0 h', 'takes no time'), ('basis: measured', 'basis: guessed', 'must be measured or stated'),
+    (', basis: measured', '', 'must be measured or stated'), ('name: b', 'name: a', "'a' stands twice"),
+    ('name: a, ', '', 'required, run 1: name'), ('checks:', 'check:', "'check' is unknown"),
+    ('  - {name: a, expected: 20 h, basis: measured}\n', '', 'required must be a list'),
+    ('required:\n  - {name: a, expected: 20 h, basis: measured}', 'required: []', 'at least one run'),
+    ('keep free percent: 10', 'keep free percent: 100', 'from 0 to 99'),
+    ('keep free percent: 10\n', '', 'keep free percent is missing'),
+    ('setup: 1 h', 'setup: 1 h\nsetup: 2 h', "'setup' stands twice"),
+    ('name: a,', 'name: a, cards: 2,', "'cards' is unknown"),
+    ('question: Which?', 'question: []', 'question needs'), ('question: Which?', 'question: [', 'line'),
 ]
 
 @pytest.mark.parametrize('old, new, part', FAULTS)
 def test_a_campaign_that_is_not_one_is_refused(old, new, part):
-    with pytest.raises(Refused) as e: check_campaign(campaign_words(GOOD.replace(old, new, 1).encode(), 'c.yaml'), 'c.yaml')
+    with pytest.raises(Refused) as e:
+        check_campaign(campaign_words(GOOD.replace(old, new, 1).encode(), 'c.yaml'), 'c.yaml')
     assert part in str(e.value) and 'c.yaml' in str(e.value) and '\n' not in str(e.value)
 
-@pytest.mark.parametrize('data, part', [(b'', 'must be a mapping'), (b'- a\n', 'must be a mapping'), (b'\xff\xfe', 'not UTF-8'), (b'a: &x [1]\nb: *x\n', 'alias'), (b'{' * 5000, 'c.yaml'), (b'a: ' + b'[' * 20000, 'nested too deeply'), (b'- ' * 50_000, 'c.yaml'), (b'? ' * 50_000, 'c.yaml'),
-                                        (b'!!python/object/apply:os.system [echo]', 'must be a mapping'), (b'a: 1\x00', 'c.yaml'), (b'#' * 300_000, 'larger than')])
+@pytest.mark.parametrize('data, part', [(b'', 'must be a mapping'), (b'- a\n', 'must be a mapping'),
+                                        (b'\xff\xfe', 'not UTF-8'), (b'a: &x [1]\nb: *x\n', 'alias'),
+                                        (b'{' * 5000, 'c.yaml'), (b'a: ' + b'[' * 20000, 'nested too deeply'),
+                                        (b'- ' * 50_000, 'c.yaml'), (b'? ' * 50_000, 'c.yaml'),
+                                        (b'!!python/object/apply:os.system [echo]', 'must be a mapping'),
+                                        (b'a: 1\x00', 'c.yaml'), (b'#' * 300_000, 'larger than')])
 def test_hostile_files_are_one_sentence(data, part):
     with pytest.raises(Refused) as e: campaign_words(data, 'c.yaml')
     assert part in str(e.value) and '\n' not in str(e.value)
@@ -163,13 +194,22 @@ def test_json_says_the_same():
     assert check_campaign(campaign_words(typed.encode(), 'c.json'), 'c') == check_campaign(words, 'c')
     with pytest.raises(Refused, match='stands twice'): campaign_words(b'{"a": 1, "a": 2}', 'c.json')
 
+def test_the_example_is_a_campaign(capsys, tmp_path):
+    assert main(['campaign', '--example']) == 0
+    (tmp_path / 'c.yaml').write_text(capsys.readouterr().out)
+    assert main(['campaign',
+                 str(tmp_path / 'c.yaml')]) == 0 and 'they add 236.88 USD' in ' '.join(capsys.readouterr().out.split())
+    assert main(['campaign']) == 2 and '--example' in capsys.readouterr().err
+
 def test_the_command(capsys, tmp_path):
     (tmp_path / 'c.yaml').write_text(GOOD)
     assert main(['campaign', str(tmp_path / 'c.yaml'), '--json', '--output', str(tmp_path / 'c.json')]) == 0
     c = parse(capsys.readouterr().out, 'stdout', 'campaign')
-    assert (c.gpu, c.package.duration_days, c.package.total_usd_cents, c.not_placed, c.optional_adds_usd_cents) == ('h100-sxm', 3, 329 * 72, (), 0)
+    assert (c.gpu, c.package.duration_days, c.package.total_usd_cents, c.not_placed,
+            c.optional_adds_usd_cents) == ('h100-sxm', 3, 329 * 72, (), 0)
     assert main(['campaign', str(tmp_path / 'c.yaml'), '--days', '30', '--lots', '2']) == 0
     out = capsys.readouterr().out
     assert '4,737.60 USD' in out and 'a campaign' in out and max(map(len, out.splitlines())) <= 80
-    for words in (['none.yaml'], [str(tmp_path / 'c.yaml'), '--lots', '11'], [str(tmp_path / 'c.yaml'), '--output', str(tmp_path / 'c.json')]):
+    for words in (['none.yaml'], [str(tmp_path / 'c.yaml'), '--lots', '11'],
+                  [str(tmp_path / 'c.yaml'), '--output', str(tmp_path / 'c.json')]):
         assert main(['campaign', *words]) == 2

@@ -9,12 +9,12 @@ __all__ = ['MIB', 'GIB', 'TARIFF', 'CARDS', 'B300', 'CASES', 'MODELS', 'needing'
            'test_an_estimate_of_several_cards_is_not_asked_for_others',
            'test_memory_is_not_pooled_without_an_estimate_of_the_strategy', 'test_an_impossible_question_is_refused',
            'measured', 'test_what_the_renter_measured_replaces_the_catalogue',
-           'test_a_model_that_the_catalogue_does_not_know', 'test_costs_of_one_card_and_one_result',
-           'test_a_choice_survives_its_file_and_fits_80_columns', 'flat', 'roomy',
-           'test_ties_by_cards_then_duration_then_key', 'brute',
-           'test_a_cheaper_package_never_exists_beside_the_chosen_one']
+           'test_the_environment_of_a_real_card_is_understood', 'test_a_model_that_the_catalogue_does_not_know',
+           'test_costs_of_one_card_and_one_result', 'test_a_choice_survives_its_file_and_fits_80_columns',
+           'test_text_fits_80_columns_whatever_the_names', 'flat', 'roomy', 'test_ties_by_cards_then_duration_then_key',
+           'brute', 'test_a_cheaper_package_never_exists_beside_the_chosen_one']
 
-# %% ../../nbs/tests/test_choose.ipynb #7c672c06
+# %% ../../nbs/tests/test_choose.ipynb #7c890311
 import itertools
 from fractions import Fraction
 import pytest
@@ -23,18 +23,20 @@ from ..documents import Environment, Estimate, Peak, Refused, data_path, new, to
 from ..gpus import Usable, read_gpus
 from ..pricing.choose import Card, Question, choice_text, choose, known_cards
 from ..pricing.tariff import DURATIONS, TARIFF_COLUMNS, Rate, Tariff, parse_tariff, read_tariff
-from ..reading import parse
+from ..reading import parse, read
 
-# %% ../../nbs/tests/test_choose.ipynb #47637b06
+# %% ../../nbs/tests/test_choose.ipynb #ee69fe99
 MIB, GIB = 2**20, 2**30
 TARIFF = read_tariff(data_path('tarifs-forfaits.csv'))
 CARDS = known_cards(TARIFF, read_gpus())
 
 def needing(*process_bytes, allocated=1):
     "An estimate with a peak for each card"
-    cards = tuple(Peak(moment='step', allocated_bytes=allocated, reserved_bytes=None, process_bytes=n) for n in process_bytes)
+    cards = tuple(Peak(moment='step', allocated_bytes=allocated, reserved_bytes=None, process_bytes=n)
+                  for n in process_bytes)
     strategy = dict(strategy='shard', cards=len(cards)) if len(cards) > 1 else {}
-    return new(Estimate, configuration=strategy, model={}, lines=(), peak=max(cards, key=lambda o: o.process_bytes or 0), cards=cards)
+    return new(Estimate, configuration=strategy, model={}, lines=(),
+               peak=max(cards, key=lambda o: o.process_bytes or 0), cards=cards)
 
 B300 = 267_685 * GIB // 1000
 CASES = [
@@ -57,11 +59,15 @@ CASES = [
     (1, dict(), 'a4000', 1, 3, 15 * 72), # every duration: the shortest is the cheapest
     (1, dict(days=3, lots=10), 'a4000', 10, 3, 15 * 72 * 10),
     (1, dict(days=3, cards=2), 'a4000', 2, 3, 15 * 72 * 2),
-    (30000 * MIB, dict(days=3, cards=2, strategy='replicate'), 'a6000', 2, 3, 33 * 72 * 2), # two 24 GB cards are not one of 48
+    (30000 * MIB, dict(days=3, cards=2, strategy='replicate'), 'a6000', 2, 3, 33 * 72 * 2),
+    # two 24 GB cards are not one of 48
     (180000 * MIB, dict(days=3, cards=2), 'mi300x', 2, 3, 199 * 72 * 2),
-    (180000 * MIB, dict(days=3, cards=2, stock={'mi300x': 1, 'b200': 1, 'b300': 2}), 'b200', 1, 3, 1178 * 72), # one lot of B200 is two cards
-    (180000 * MIB, dict(days=3, cards=2, stock={'mi300x': 1, 'b200': 0, 'b300': 2}), 'b300', 2, 3, 694 * 72 * 2),
-    (180000 * MIB, dict(days=3, stock={'b200': 1}), 'b200', 1, 3, 1178 * 72), # what the list does not have is not in stock
+    (180000 * MIB, dict(days=3, cards=2, stock={'mi300x': 1, 'b200': 1, 'b300': 2}), 'b200', 1, 3, 1178 * 72),
+    # one lot of B200 is two cards
+    (180000 * MIB, dict(days=3, cards=2, stock={'mi300x': 1, 'b200': 0, 'b300': 2}), 'b300', 2, 3,
+     694 * 72 * 2),
+    (180000 * MIB, dict(days=3, stock={'b200': 1}), 'b200', 1, 3, 1178 * 72),
+    # what the list does not have is not in stock
     (180000 * MIB, dict(days=3, cards=3), 'mi300x', 3, 3, 199 * 72 * 3),
     (180000 * MIB, dict(days=7, cards=4, stock={'b200': 2}), 'b200', 2, 7, 1178 * 168 * 2),
     (180000 * MIB, dict(days=7, cards=4, stock={'b200': 1}), None, 0, 0, 0),
@@ -81,27 +87,34 @@ CASES = [
 def test_the_answer_by_hand(need, question, gpu, lots, days, cents):
     choice = choose(needing(need), TARIFF, CARDS, Question(**question))
     found = choice.chosen
-    assert (found and (found.gpu, found.lots, found.duration_days, found.total_usd_cents)) == (gpu and (gpu, lots, days, cents))
+    assert (found and (found.gpu, found.lots, found.duration_days, found.total_usd_cents)) == (gpu
+            and (gpu, lots, days, cents))
 
 def test_there_are_thirty_cases_and_more(): assert len(CASES) >= 30
 
-# %% ../../nbs/tests/test_choose.ipynb #db7184af
+# %% ../../nbs/tests/test_choose.ipynb #2197eac6
 def fault(choice, gpu):
     "What a model was rejected for"
     return next((o.test, o.by, o.unit) for o in choice.rejected if o.gpu == gpu)
 
 @pytest.mark.parametrize('need, question, gpu, expected', [
-    (16376 * MIB + 1, dict(), 'a4000', ('memory', 1, 'bytes')), (20000 * MIB, dict(cards=3), 'a4000', ('memory', 3624 * MIB, 'bytes')),
-    (1, dict(cards=3), 'b200', ('whole lots', 1, 'cards')), (1, dict(cards=12), 'h200', ('ten lots', 2, 'lots')), (1, dict(cards=11), 'b200', ('whole lots', 1, 'cards')),
-    (1, dict(cards=20, stock={'b200': 9}), 'b200', ('stock', 1, 'lots')), (1, dict(lots=3, stock={'l4': 1}), 'l4', ('stock', 2, 'lots')), (1, dict(stock={}), 'l4', ('stock', 1, 'lots')),
+    (16376 * MIB + 1, dict(), 'a4000', ('memory', 1, 'bytes')),
+    (20000 * MIB, dict(cards=3), 'a4000', ('memory', 3624 * MIB, 'bytes')),
+    (1, dict(cards=3), 'b200', ('whole lots', 1, 'cards')),
+    (1, dict(cards=12), 'h200', ('ten lots', 2, 'lots')),
+    (1, dict(cards=11), 'b200', ('whole lots', 1, 'cards')),
+    (1, dict(cards=20, stock={'b200': 9}), 'b200', ('stock', 1, 'lots')),
+    (1, dict(lots=3, stock={'l4': 1}), 'l4', ('stock', 2, 'lots')),
+    (1, dict(stock={}), 'l4', ('stock', 1, 'lots')),
 ])
 def test_the_first_failed_test_and_by_how_much(need, question, gpu, expected):
     assert fault(choose(needing(need), TARIFF, CARDS, Question(**question)), gpu) == expected
 
-# %% ../../nbs/tests/test_choose.ipynb #f4d397e9
+# %% ../../nbs/tests/test_choose.ipynb #eb702501
 def test_the_process_figure_decides():
     assert choose(needing(25000 * MIB, allocated=10), TARIFF, CARDS, Question(days=3)).chosen.gpu == 'a6000'
-    assert choose(needing(None, allocated=25000 * MIB), TARIFF, CARDS, Question(days=3)).need['decides'] == 'allocated'
+    assert choose(needing(None, allocated=25000 * MIB), TARIFF, CARDS,
+                  Question(days=3)).need['decides'] == 'allocated'
 
 def test_the_fullest_card_of_a_strategy_counts():
     choice = choose(needing(10 * GIB, 24259 * MIB + 1), TARIFF, CARDS, Question(days=3))
@@ -113,23 +126,35 @@ def test_an_estimate_of_several_cards_is_not_asked_for_others():
 
 @pytest.mark.parametrize('strategy', ['layers', 'shard', 'tensor', 'expert'])
 def test_memory_is_not_pooled_without_an_estimate_of_the_strategy(strategy):
-    with pytest.raises(Refused, match=f'make one with the strategy {strategy}'): choose(needing(30 * GIB), TARIFF, CARDS, Question(cards=2, strategy=strategy))
+    with pytest.raises(Refused, match=f'make one with the strategy {strategy}'):
+        choose(needing(30 * GIB), TARIFF, CARDS, Question(cards=2, strategy=strategy))
 
-@pytest.mark.parametrize('question, part', [(dict(lots=0), 'lots 0'), (dict(cards=21), 'cards 21'), (dict(days=5), '5 days'), (dict(accepted_results=0), 'accepted results'),
-                                            (dict(margin_bytes=-1), 'below 0'), (dict(strategy='pool', cards=2), "'pool' is unknown"), (dict(lots=1, cards=1), 'give one')])
+@pytest.mark.parametrize('question, part',
+                         [(dict(lots=0), 'lots 0'), (dict(cards=21), 'cards 21'), (dict(days=5), '5 days'),
+                          (dict(accepted_results=0), 'accepted results'),
+                                            (dict(margin_bytes=-1), 'below 0'),
+                                            (dict(strategy='pool', cards=2), "'pool' is unknown"),
+                                            (dict(lots=1, cards=1), 'give one')])
 def test_an_impossible_question_is_refused(question, part):
     with pytest.raises(Refused, match=part): choose(needing(1), TARIFF, CARDS, Question(**question))
 
 def measured(name, total):
     "An environment in which a card has shown its memory"
-    return new(Environment, at='2026-11-30T12:00:00Z', device='cuda:0', available=True, python={}, platform={}, torch={}, gpu=dict(name=name, total_memory_bytes=total),
+    return new(Environment, at='2026-11-30T12:00:00Z', device='cuda:0', available=True, python={},
+               platform={}, torch={}, gpu=dict(name=name, total_memory_bytes=total),
                driver={}, allocator={}, numerics={}, variables={})
 
 def test_what_the_renter_measured_replaces_the_catalogue():
     cards = known_cards(TARIFF, read_gpus(), measured('NVIDIA H100 80GB HBM3', 40 * GIB))
     assert (cards['h100-sxm'].usable.bytes, cards['h100-sxm'].usable.read_by) == (40 * GIB, 'environment')
-    assert cards['h200'] == CARDS['h200'] and known_cards(TARIFF, read_gpus(), measured('GB200', 40 * GIB)) == CARDS
-    assert fault(choose(needing(40 * GIB + 1), TARIFF, cards, Question()), 'h100-sxm') == ('memory', 1, 'bytes')
+    assert cards['h200'] == CARDS['h200'] and known_cards(TARIFF, read_gpus(),
+                                                          measured('GB200', 40 * GIB)) == CARDS
+    assert fault(choose(needing(40 * GIB + 1), TARIFF, cards, Question()), 'h100-sxm') == ('memory', 1,
+            'bytes')
+
+def test_the_environment_of_a_real_card_is_understood():
+    seen = read(data_path('reference-runs', 'h200', 'environment.json'), 'environment')
+    assert known_cards(TARIFF, read_gpus(), seen)['h200'].usable.bytes == 150_109_880_320
 
 def test_a_model_that_the_catalogue_does_not_know():
     rows = '\n'.join([','.join(TARIFF_COLUMNS), *(f'x9,Card X9,1,{d},100,2026-09-24,s,n' for d in DURATIONS)])
@@ -138,19 +163,35 @@ def test_a_model_that_the_catalogue_does_not_know():
     assert choice.chosen is None and fault(choice, 'x9') == ('memory figure', None, None)
 
 def test_costs_of_one_card_and_one_result():
-    choice = choose(needing(180000 * MIB), TARIFF, CARDS, Question(days=7, lots=3, accepted_results=7, stock={'b200': 3}))
+    choice = choose(needing(180000 * MIB), TARIFF, CARDS,
+                    Question(days=7, lots=3, accepted_results=7, stock={'b200': 3}))
     o = choice.chosen # 3 x 197,904 = 593,712 cents; 6 cards; 98,952 each; 14,136 a day; 84,816 a result
-    assert (o.total_usd_cents, o.per_card_usd_cents, o.per_card_day_usd_cents, o.unit_cost_usd_cents) == (593_712, '98952.0000', '14136.0000', '84816.0000')
+    assert (o.total_usd_cents, o.per_card_usd_cents, o.per_card_day_usd_cents,
+            o.unit_cost_usd_cents) == (593_712, '98952.0000', '14136.0000', '84816.0000')
 
 def test_a_choice_survives_its_file_and_fits_80_columns():
-    choice = choose(needing(30 * GIB), TARIFF, CARDS, Question(margin_percent=Fraction(5, 2), stock={'b200': 1, 'l4': 2}))
+    choice = choose(needing(30 * GIB), TARIFF, CARDS,
+                    Question(margin_percent=Fraction(5, 2), stock={'b200': 1, 'l4': 2}))
     assert parse(to_json(choice), 'c.json', 'choice') == choice
     assert max(map(len, choice_text(choice).split('\n'))) <= 80
 
-# %% ../../nbs/tests/test_choose.ipynb #3f10cadb
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(alphabet='abcXYZ 0123456789-', min_size=1, max_size=60).map(str.strip).filter(bool),
+                min_size=1, max_size=6, unique=True),
+       st.integers(1, 999_999), st.integers(1, 3 * 10**11), st.sampled_from([None, 1, 10**6]),
+       st.booleans())
+def test_text_fits_80_columns_whatever_the_names(names, cents, need, results, percent):
+    tariff = Tariff('t.csv', '', tuple(Rate(g, g, 1, d, cents, None, None, None) for g in names
+                                       for d in DURATIONS))
+    cards = {g: Card(None, Usable(2 * 10**11, 'runtime', 'a reading')) for g in names}
+    q = Question(accepted_results=results, margin_percent=Fraction(7, 3) if percent else Fraction(0), lots=10)
+    assert max(map(len, choice_text(choose(needing(need), tariff, cards, q)).split('\n'))) <= 80
+
+# %% ../../nbs/tests/test_choose.ipynb #b49683d7
 def flat(*gpus):
     "A tariff in which every lot costs the same for every duration"
-    return Tariff('flat.csv', '', tuple(Rate(g, g, 2 if g == 'b200' else 1, d, 200, None, None, None) for g in gpus for d in DURATIONS))
+    return Tariff('flat.csv', '', tuple(Rate(g, g, 2 if g == 'b200' else 1, d, 200, None, None, None)
+                                        for g in gpus for d in DURATIONS))
 
 def roomy(tariff): return {o.gpu: Card(None, Usable(100, 'runtime', 'made up')) for o in tariff.rates}
 
@@ -161,7 +202,7 @@ def test_ties_by_cards_then_duration_then_key(gpus):
     ranked = [(o.gpu, o.duration_days) for o in (choice.chosen, *choice.others)]
     assert ranked == [(g, d) for d in DURATIONS for g in ('x', 'y')] + [('b200', d) for d in DURATIONS]
 
-# %% ../../nbs/tests/test_choose.ipynb #60c47afa
+# %% ../../nbs/tests/test_choose.ipynb #723f999b
 MODELS = ('a', 'b', 'c', 'd', 'b200')
 
 def brute(rates, memory, need, days, lots, cards, stock):
@@ -170,7 +211,8 @@ def brute(rates, memory, need, days, lots, cards, stock):
     for r in rates:
         per = 2 if r.gpu == 'b200' else 1
         n = lots if lots else cards / per if cards else 1
-        if days and r.duration_days != days or memory[r.gpu] is None or memory[r.gpu] < need or n != int(n) or n > 10: continue
+        if days and r.duration_days != days or memory[r.gpu] is None or memory[r.gpu] < need or n != int(n) or n > 10:
+            continue
         if stock is not None and stock.get(r.gpu, 0) < n: continue
         out.append((int(n) * r.price_usd_cents, int(n) * per, r.duration_days, r.gpu))
     return sorted(out)
@@ -180,13 +222,17 @@ def brute(rates, memory, need, days, lots, cards, stock):
 def test_a_cheaper_package_never_exists_beside_the_chosen_one(data):
     prices = data.draw(st.lists(st.integers(1, 6), min_size=15, max_size=15))
     memory = {m: data.draw(st.one_of(st.none(), st.integers(1, 8))) for m in MODELS}
-    rates = tuple(Rate(m, m, 2 if m == 'b200' else 1, d, prices[3 * i + j], None, None, None) for i, m in enumerate(MODELS) for j, d in enumerate(DURATIONS))
+    rates = tuple(Rate(m, m, 2 if m == 'b200' else 1, d, prices[3 * i + j], None, None, None) for i,
+                  m in enumerate(MODELS) for j, d in enumerate(DURATIONS))
     need, days = data.draw(st.integers(1, 9)), data.draw(st.sampled_from([None, 3, 7, 30]))
     lots = data.draw(st.one_of(st.none(), st.integers(1, 10)))
     cards = None if lots else data.draw(st.one_of(st.none(), st.integers(1, 20)))
     stock = data.draw(st.one_of(st.none(), st.dictionaries(st.sampled_from(MODELS), st.integers(0, 10))))
     known = {m: Card(None, Usable(n, 'runtime', 'made up') if n else None) for m, n in memory.items()}
-    choice = choose(needing(need), Tariff('t.csv', '', rates), known, Question(days=days, lots=lots, cards=cards, stock=stock))
-    found = [(o.total_usd_cents, o.cards, o.duration_days, o.gpu) for o in (choice.chosen, *choice.others) if o]
+    choice = choose(needing(need), Tariff('t.csv', '', rates), known,
+                    Question(days=days, lots=lots, cards=cards, stock=stock))
+    found = [(o.total_usd_cents, o.cards, o.duration_days, o.gpu) for o in (choice.chosen, *choice.others)
+             if o]
     assert found == brute(rates, memory, need, days, lots, cards, stock)
-    assert {o.gpu for o in choice.rejected}.isdisjoint(o[3] for o in found) and {o.gpu for o in choice.rejected} | {o[3] for o in found} == set(MODELS)
+    assert {o.gpu for o in choice.rejected}.isdisjoint(o[3] for o in found) and {o.gpu
+            for o in choice.rejected} | {o[3] for o in found} == set(MODELS)

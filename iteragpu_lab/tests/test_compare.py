@@ -6,42 +6,60 @@
 __all__ = ['MIB', 'WRONG', 'OTHER', 'an_estimate', 'a_run', 'test_exact_estimate', 'test_the_line_that_is_wrong_is_named',
            'test_bound_that_did_not_hold', 'test_an_estimate_after_the_run', 'test_another_configuration',
            'test_other_words_for_the_same', 'test_another_model_or_card', 'test_neighbours_and_early_ends',
-           'test_a_run_without_rows', 'test_traced_phases', 'test_errors_add_up', 'files', 'test_command',
-           'test_calibration', 'test_unusable_files']
+           'test_a_run_without_rows', 'test_traced_phases', 'test_lines_of_a_traced_estimate', 'test_errors_add_up',
+           'files', 'test_command', 'test_calibration', 'test_unusable_files']
 
-# %% ../../nbs/tests/test_compare.ipynb #0c647a76
+# %% ../../nbs/tests/test_compare.ipynb #e54106d5
 import json
 from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 from ..cli import main
-from ..documents import Estimate, Line, Measurement, Peak, PhaseRow, Refused, new, to_json, write_new
+from ..documents import (Estimate, Line, Measurement, Peak, PhaseRow, Refused, new, to_json,
+                                    write_new)
 from ..reading import read
 from ..record.compare import calibrate, compare, compared, explanation_of
 
-# %% ../../nbs/tests/test_compare.ipynb #d903321e
+# %% ../../nbs/tests/test_compare.ipynb #01179062
 MIB = 2**20
 
-def an_estimate(at='2026-01-01T00:00:00.000000Z', weights=4000, workspace=512, hidden=1000, pool=2 * MIB, context=500 * MIB, **changed):
-    lines = (Line(name='weights', bytes=weights, basis='formula', source='x'), Line(name='cuBLAS workspaces', bytes=workspace, basis='formula', source='x'),
+def an_estimate(at='2026-01-01T00:00:00.000000Z', weights=4000, workspace=512, hidden=1000, pool=2 * MIB,
+                context=500 * MIB, **changed):
+    lines = (Line(name='weights', bytes=weights, basis='formula', source='x'),
+             Line(name='cuBLAS workspaces', bytes=workspace, basis='formula', source='x'),
              Line(name='hidden', bytes=hidden, basis='formula', source='x', moment='forward'),
-             Line(name='segment rounding of weights', bytes=pool - weights - workspace - hidden, basis='formula', source='x', figure='reserved'),
-             Line(name='context and loaded modules', bytes=context, basis='measured', source='x', figure='process'))
-    peak = Peak(moment='forward', allocated_bytes=weights + workspace + hidden, reserved_bytes=pool, process_bytes=pool + context, bound_bytes=pool + context + 100 * MIB)
-    return new(Estimate, at=at, **dict(configuration=dict(task='inference', batch=1, context=16, dtype='float32', logits='all'), model=dict(name='tiny', family='t', parameters=1000),
-                                       lines=lines, peak=peak, cards=(peak,), gpu='h200') | changed)
+             Line(name='segment rounding of weights', bytes=pool - weights - workspace - hidden,
+                  basis='formula', source='x', figure='reserved'),
+             Line(name='context and loaded modules', bytes=context, basis='measured', source='x',
+                  figure='process'))
+    peak = Peak(moment='forward', allocated_bytes=weights + workspace + hidden, reserved_bytes=pool,
+                process_bytes=pool + context, bound_bytes=pool + context + 100 * MIB)
+    return new(Estimate, at=at,
+               **dict(configuration=dict(task='inference', batch=1, context=16, dtype='float32',
+                                         logits='all'), model=dict(name='tiny', family='t', parameters=1000),
+                      lines=lines, peak=peak, cards=(peak,), gpu='h200') | changed)
 
-def a_run(at='2026-01-02T00:00:00.000000Z', weights=4000, workspace=512, hidden=1000, pool=2 * MIB, context=500 * MIB, status='done', **changed):
+def a_run(at='2026-01-02T00:00:00.000000Z', weights=4000, workspace=512, hidden=1000, pool=2 * MIB,
+          context=500 * MIB, status='done', **changed):
     total = 80 * 2**30
     def row(phase, start, end, peak, repetition=None):
-        return PhaseRow(phase=phase, repetition=repetition, start_allocated_bytes=start, end_allocated_bytes=end, peak_allocated_bytes=peak, start_reserved_bytes=pool,
-                        end_reserved_bytes=pool, peak_reserved_bytes=pool, start_device_free_bytes=total - context - pool, end_device_free_bytes=total - context - pool, device_total_bytes=total)
+        return PhaseRow(phase=phase, repetition=repetition, start_allocated_bytes=start,
+                        end_allocated_bytes=end, peak_allocated_bytes=peak, start_reserved_bytes=pool,
+                        end_reserved_bytes=pool, peak_reserved_bytes=pool,
+                        start_device_free_bytes=total - context - pool,
+                        end_device_free_bytes=total - context - pool, device_total_bytes=total)
     kept = weights + workspace
-    rows = (row('build', 0, weights, weights), row('cold_step', weights, kept, kept + hidden), row('warm_step', kept, kept, kept + hidden, 1), row('warm_step', kept, kept, kept + hidden, 2))
-    return new(Measurement, at=at, **dict(run_id='1', status=status, environment={}, configuration=dict(device='cuda:0', task='inference', batch=1, context=16, dtype='float32', warmup=1, repeats=2, preset='tiny'),
-                                          effective=dict(parameters=1000, weight_bytes=weights, device_name='NVIDIA H200'), phases=rows, summary=dict(process_bytes=pool + context, flags=[], reasons={})) | changed)
+    rows = (row('build', 0, weights, weights), row('cold_step', weights, kept, kept + hidden),
+            row('warm_step', kept, kept, kept + hidden, 1), row('warm_step', kept, kept, kept + hidden, 2))
+    return new(Measurement, at=at,
+               **dict(run_id='1', status=status, environment={},
+                      configuration=dict(device='cuda:0', task='inference', batch=1, context=16,
+                                         dtype='float32', warmup=1, repeats=2, preset='tiny'),
+                      effective=dict(parameters=1000, weight_bytes=weights, device_name='NVIDIA H200'),
+                      phases=rows,
+                      summary=dict(process_bytes=pool + context, flags=[], reasons={})) | changed)
 
-# %% ../../nbs/tests/test_compare.ipynb #45b98719
+# %% ../../nbs/tests/test_compare.ipynb #8eec6931
 def test_exact_estimate():
     found = compare(an_estimate(), a_run())
     assert [o.error_bytes for o in found.peak] == [0, 0, 0] and all(o.error_bytes == 0 for o in found.lines)
@@ -49,7 +67,9 @@ def test_exact_estimate():
     assert found.agreed == dict(task='inference', batch=1, context=16, dtype='float32', parameters=1000)
     assert found.stated_once == dict(logits='all', preset='tiny', bits=32)
 
-WRONG = {'weights': dict(weights=9000), 'kept after the first pass': dict(workspace=600 * MIB, pool=700 * MIB), 'activations and temporaries': dict(hidden=600 * MIB, pool=700 * MIB),
+WRONG = {'weights': dict(weights=9000),
+         'kept after the first pass': dict(workspace=600 * MIB, pool=700 * MIB),
+         'activations and temporaries': dict(hidden=600 * MIB, pool=700 * MIB),
          'outside the allocator': dict(context=700 * MIB), 'fragmentation': dict(pool=300 * MIB)}
 
 @pytest.mark.parametrize('line', WRONG)
@@ -61,8 +81,10 @@ def test_the_line_that_is_wrong_is_named(line):
 def test_bound_that_did_not_hold():
     assert compare(an_estimate(), a_run(context=900 * MIB)).bound_held is False
 
-# %% ../../nbs/tests/test_compare.ipynb #5a6e7505
-@pytest.mark.parametrize('at', ['2026-01-02T00:00:00.000000Z', '2026-01-02T00:00:00.000001Z', '2027-01-01T00:00:00.000000Z'])
+# %% ../../nbs/tests/test_compare.ipynb #461b9050
+@pytest.mark.parametrize('at',
+                         ['2026-01-02T00:00:00.000000Z', '2026-01-02T00:00:00.000001Z',
+                          '2027-01-01T00:00:00.000000Z'])
 def test_an_estimate_after_the_run(at):
     with pytest.raises(Refused, match='written down before'): compare(an_estimate(at), a_run())
 
@@ -71,7 +93,8 @@ OTHER = dict(task='train', batch=2, context=17, dtype='float16')
 @pytest.mark.parametrize('field', OTHER)
 def test_another_configuration(field):
     e = an_estimate()
-    with pytest.raises(Refused, match=f'{field} is'): compare(replace(e, configuration=e.configuration | {field: OTHER[field]}), a_run())
+    with pytest.raises(Refused, match=f'{field} is'):
+        compare(replace(e, configuration=e.configuration | {field: OTHER[field]}), a_run())
 
 def test_other_words_for_the_same():
     e = an_estimate()
@@ -80,25 +103,40 @@ def test_other_words_for_the_same():
     with pytest.raises(Refused, match='bits is 16'): compare(replace(e, configuration=dict(bits=16)), a_run())
 
 def test_another_model_or_card():
-    with pytest.raises(Refused, match='parameters is 1000'): compare(an_estimate(), a_run(effective=dict(parameters=999, device_name='NVIDIA H200')))
-    with pytest.raises(Refused, match='gpu is'): compare(an_estimate(), a_run(effective=dict(parameters=1000, device_name='NVIDIA A100')))
+    with pytest.raises(Refused, match='parameters is 1000'):
+        compare(an_estimate(), a_run(effective=dict(parameters=999, device_name='NVIDIA H200')))
+    with pytest.raises(Refused, match='gpu is'):
+        compare(an_estimate(), a_run(effective=dict(parameters=1000, device_name='NVIDIA A100')))
     with pytest.raises(Refused, match='the model is'): compare(an_estimate(model=dict(name='other')), a_run())
 
-# %% ../../nbs/tests/test_compare.ipynb #8b256d84
+# %% ../../nbs/tests/test_compare.ipynb #f4a11b85
 def test_neighbours_and_early_ends():
-    run = a_run(status='out_of_memory', summary=dict(process_bytes=None, flags=['1 of 2 repetitions were measured'], reasons=dict(process_bytes='other processes held 5 B')))
+    run = a_run(status='out_of_memory',
+                summary=dict(process_bytes=None, flags=['1 of 2 repetitions were measured'],
+                             reasons=dict(process_bytes='other processes held 5 B')))
     found = compare(an_estimate(), run)
     assert found.peak[2].measured_bytes is None and 'other processes' in found.peak[2].reason and found.bound_held is None
     assert 'lower bounds' in found.notes[0] and found.lines[-1].measured_bytes is None
 
 def test_a_run_without_rows():
-    found = compare(an_estimate(), a_run(phases=(), effective=dict(parameters=1000), summary=dict(process_bytes=None, reasons={})))
+    found = compare(an_estimate(),
+                    a_run(phases=(), effective=dict(parameters=1000),
+                          summary=dict(process_bytes=None, reasons={})))
     assert all(o.error_bytes is None for o in (*found.peak, *found.lines)) and found.explanation == 'no figure is known on both sides'
 
 def test_traced_phases():
-    rows = (PhaseRow(phase='build', peak_allocated_bytes=4096, peak_reserved_bytes=2 * MIB), PhaseRow(phase='cold_step', peak_allocated_bytes=5512), PhaseRow(phase='elsewhere', peak_allocated_bytes=1))
+    rows = (PhaseRow(phase='build', peak_allocated_bytes=4096, peak_reserved_bytes=2 * MIB),
+            PhaseRow(phase='cold_step', peak_allocated_bytes=5512),
+            PhaseRow(phase='elsewhere', peak_allocated_bytes=1))
     found = {o.name: o.error_bytes for o in compare(an_estimate(phases=rows), a_run()).phases}
-    assert found == {'build: allocated': 96, 'build: reserved': 0, 'cold_step: allocated': 0, 'cold_step: reserved': None}
+    assert found == {'build: allocated': 96, 'build: reserved': 0, 'cold_step: allocated': 0,
+                     'cold_step: reserved': None}
+
+def test_lines_of_a_traced_estimate():
+    e = an_estimate(phases=(PhaseRow(phase='build', peak_allocated_bytes=4096),))
+    words = {'weights': 'parameter', 'cuBLAS workspaces': 'workspace'}
+    e = replace(e, lines=tuple(replace(o, name=words.get(o.name, o.name), moment=o.moment or 'warm_step') for o in e.lines))
+    assert [(o.name, o.error_bytes) for o in compare(e, a_run()).lines] == [('weights', 0), ('kept after the first pass', 0), ('outside the allocator', 0)]
 
 @given(st.integers(0, 10**15), st.integers(0, 10**15))
 def test_errors_add_up(estimated, measured):
@@ -107,11 +145,12 @@ def test_errors_add_up(estimated, measured):
     assert (o.error_percent is None) == (measured == 0)
     json.dumps(to_json(o))
 
-# %% ../../nbs/tests/test_compare.ipynb #38271cdc
+# %% ../../nbs/tests/test_compare.ipynb #01a35d95
 def files(tmp_path, n=1, **run):
     out = []
     for i in range(n):
-        out += [str(write_new(tmp_path / f'e{i}.json', to_json(an_estimate()))), str(write_new(tmp_path / f'm{i}.json', to_json(a_run(**run))))]
+        out += [str(write_new(tmp_path / f'e{i}.json', to_json(an_estimate()))),
+                str(write_new(tmp_path / f'm{i}.json', to_json(a_run(**run))))]
     return out
 
 def test_command(tmp_path, capsys):
@@ -128,10 +167,13 @@ def test_calibration(tmp_path, capsys):
     assert main(['compare', *paths, '--json']) == 0
     found = json.loads(capsys.readouterr().out)
     everything = found['groups'][0]
-    assert (everything['pairs'], everything['bound_known'], everything['bound_held'], len(found['refused'])) == (2, 2, 0, 1)
+    assert (everything['pairs'], everything['bound_known'], everything['bound_held'],
+            len(found['refused'])) == (2, 2, 0, 1)
     assert everything['process_largest_percent'] == round(100 * 125 / 627, 4) and [o['group'] for o in found['groups']] == ['all', 'gpu NVIDIA H200', 'family t']
 
-@pytest.mark.parametrize('swap', [('m0.json', 'e0.json'), ('e0.json', 'e0.json'), ('e0.json',), ('e0.json', 'absent.json'), ('e0.json', 'm0.json', 'e0.json')])
+@pytest.mark.parametrize('swap',
+                         [('m0.json', 'e0.json'), ('e0.json', 'e0.json'), ('e0.json',),
+                          ('e0.json', 'absent.json'), ('e0.json', 'm0.json', 'e0.json')])
 def test_unusable_files(tmp_path, swap, capsys):
     files(tmp_path)
     assert main(['compare', *(str(tmp_path / o) for o in swap)]) == 2

@@ -176,7 +176,7 @@ def test_a_folder_without_permission_is_one_sentence(mode):
         folder.chmod(0o700)
         assert 'no permission' in sentence and sentence.startswith(str(folder)) and os.listdir(folder) == []
 
-# %% ../../nbs/tests/test_documents.ipynb #2b8b39c1
+# %% ../../nbs/tests/test_documents.ipynb #df3bf3de
 _JSON = st.recursive(st.none() | st.booleans() | st.integers(-2**63, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
                      lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=5)
 _PLAIN = {int: st.integers(-2**63, 2**63 - 1), float: st.floats(allow_nan=False, allow_infinity=False), str: st.text(max_size=12), bool: st.booleans(),
@@ -189,6 +189,7 @@ def _values(hint) -> st.SearchStrategy:
     if origin in (types.UnionType, typing.Union): return st.one_of(*map(_values, inner))
     if origin is typing.Literal: return st.sampled_from(inner)
     if origin is dict: return st.dictionaries(_values(inner[0]), _values(inner[1]), max_size=3)
+    if origin is list: return st.lists(_values(inner[0]), max_size=2)
     if origin is tuple: return st.lists(_values(inner[0]), max_size=2).map(tuple)
     return _PLAIN[hint]
 

@@ -19,23 +19,27 @@ from ..measure import environment as env
 from ..reading import parse
 from . import standin_torch
 
-# %% ../../nbs/tests/test_environment.ipynb #603b71d1
+# %% ../../nbs/tests/test_environment.ipynb #16c9a5fd
 COMMAND = [sys.executable, '-c', 'import sys; from iteragpu_lab.cli import main; sys.exit(main())']
 
 class NVMLError(Exception): "As nvidia-ml-py names it"
 
 UUIDS = [f'GPU-00000000-0000-0000-0000-00000000000{i}' for i in range(4)]
 
-def stand_in_nvml(memory=lambda i, **form: SimpleNamespace(total=80 * 2**30, used=i * 2**30, free=0, reserved=2**29), **changed):
+def stand_in_nvml(memory=lambda i,
+                  **form: SimpleNamespace(total=80 * 2**30, used=i * 2**30, free=0, reserved=2**29),
+                  **changed):
     def refuse(*a): raise NVMLError('Not Supported')
     def by_uuid(name):
         if name not in UUIDS: raise NVMLError('Not Found')
         return UUIDS.index(name)
-    names = dict(nvmlInit=lambda: None, nvmlDeviceGetCount=lambda: 4, nvmlDeviceGetHandleByIndex=lambda i: i, nvmlDeviceGetHandleByUUID=by_uuid,
-                 nvmlDeviceGetUUID=lambda h: UUIDS[h], nvmlDeviceGetMemoryInfo=memory, nvmlMemory_v2=2, nvmlSystemGetDriverVersion=lambda: '999.1',
+    names = dict(nvmlInit=lambda: None, nvmlDeviceGetCount=lambda: 4, nvmlDeviceGetHandleByIndex=lambda i: i,
+                 nvmlDeviceGetHandleByUUID=by_uuid, nvmlDeviceGetUUID=lambda h: UUIDS[h],
+                 nvmlDeviceGetMemoryInfo=memory, nvmlMemory_v2=2, nvmlSystemGetDriverVersion=lambda: '999.1',
                  NVML_CLOCK_SM=1, NVML_CLOCK_MEM=2, NVML_TEMPERATURE_GPU=0, NVMLError=NVMLError)
-    asked = ('EccMode', 'MigMode', 'PersistenceMode', 'PowerManagementLimit', 'PowerManagementDefaultLimit', 'ClockInfo', 'MaxClockInfo', 'Temperature',
-             'CurrPcieLinkGeneration', 'CurrPcieLinkWidth', 'CurrentClocksEventReasons', 'TotalEnergyConsumption')
+    asked = ('EccMode', 'MigMode', 'PersistenceMode', 'PowerManagementLimit', 'PowerManagementDefaultLimit',
+             'ClockInfo', 'MaxClockInfo', 'Temperature', 'CurrPcieLinkGeneration', 'CurrPcieLinkWidth',
+             'CurrentClocksEventReasons', 'TotalEnergyConsumption')
     return SimpleNamespace(**{f'nvmlDeviceGet{o}': refuse for o in asked} | names | changed)
 
 @pytest.fixture
@@ -55,17 +59,20 @@ def complete(environment):
     assert to_dict(parse(to_json(environment), 'it', 'environment')) == plain
     return plain
 
-# %% ../../nbs/tests/test_environment.ipynb #74aebf17
+# %% ../../nbs/tests/test_environment.ipynb #c072f478
 ODD = ['MIG-377e0049-554c-540b-93c6-d0976f8426cb', 'all', '', '-1', '0,0', '1gpu2', '3,2', 'GPU-abc']
 
 @pytest.mark.parametrize('visible', ODD)
 def test_odd_visible_devices(visible):
-    done = subprocess.run([*COMMAND, 'environment', '--device', 'cuda:0', '--json'], capture_output=True, text=True, env=os.environ | dict(CUDA_VISIBLE_DEVICES=visible))
+    done = subprocess.run([*COMMAND, 'environment', '--device', 'cuda:0', '--json'], capture_output=True,
+                          text=True, env=os.environ | dict(CUDA_VISIBLE_DEVICES=visible))
     assert (done.returncode, done.stderr) == (0, '')
     plain = complete(parse(done.stdout, 'stdout', 'environment'))
     assert plain['variables']['CUDA_VISIBLE_DEVICES'] == visible
 
-@pytest.mark.parametrize('device', ['cuda:7', 'cuda', 'cpu', 'MIG-377e0049-554c-540b-93c6-d0976f8426cb', 'cuda:1' * 99, '\udce9', ''])
+@pytest.mark.parametrize('device',
+                         ['cuda:7', 'cuda', 'cpu', 'MIG-377e0049-554c-540b-93c6-d0976f8426cb', 'cuda:1' * 99,
+                          '\udce9', ''])
 def test_odd_devices(device, machine):
     machine()
     plain = complete(env.record_environment(device))
@@ -79,13 +86,15 @@ def test_no_torch(monkeypatch):
 def test_broken_torch_names_no_folder(tmp_path):
     (tmp_path / 'torch.py').write_text('raise OSError("/home/lovelace/.local/lib/libtorch_cuda.so: cannot open shared object file")')
     path = os.pathsep.join([str(tmp_path), os.environ.get('PYTHONPATH', '')])
-    done = subprocess.run([*COMMAND, 'environment', '--json'], capture_output=True, text=True, env=os.environ | dict(PYTHONPATH=path))
+    done = subprocess.run([*COMMAND, 'environment', '--json'], capture_output=True, text=True,
+                          env=os.environ | dict(PYTHONPATH=path))
     assert done.returncode == 0 and 'lovelace' not in done.stdout
     assert 'cannot open shared object file' in json.loads(done.stdout)['reasons']['available']
 
-# %% ../../nbs/tests/test_environment.ipynb #583d64ec
+# %% ../../nbs/tests/test_environment.ipynb #79dc5913
 def test_nothing_personal(monkeypatch, capsys):
-    for name in ('USER', 'HOME', 'HOSTNAME', 'AWS_SECRET_ACCESS_KEY'): monkeypatch.setenv(name, 'marked-personal-value')
+    for name in ('USER', 'HOME', 'HOSTNAME', 'AWS_SECRET_ACCESS_KEY'):
+        monkeypatch.setenv(name, 'marked-personal-value')
     monkeypatch.setenv('CUDA_DEVICE_ORDER', '/home/lovelace/order')
     assert main(['environment', '--json']) == 0
     text = capsys.readouterr().out
@@ -97,11 +106,12 @@ def test_no_variables_where_none_are_allowed(monkeypatch):
     assert env.record_environment('cuda:0', ()).variables == {}
     assert env.environment_verb(()).name == 'environment'
 
-# %% ../../nbs/tests/test_environment.ipynb #01ad1057
+# %% ../../nbs/tests/test_environment.ipynb #8052bcbd
 @pytest.mark.parametrize('order', [[3, 2], [1], [0, 1, 2, 3]])
 def test_joined_by_uuid(order, machine, monkeypatch):
     torch = machine(len(order))
-    monkeypatch.setattr(torch.cuda, 'get_device_properties', lambda i: SimpleNamespace(uuid=UUIDS[order[i]].removeprefix('GPU-'), total_memory=1))
+    monkeypatch.setattr(torch.cuda, 'get_device_properties',
+                        lambda i: SimpleNamespace(uuid=UUIDS[order[i]].removeprefix('GPU-'), total_memory=1))
     for i, physical in enumerate(order):
         plain = complete(env.record_environment(f'cuda:{i}'))
         assert plain['driver']['uuid'] == UUIDS[physical] == f'GPU-{plain["gpu"]["uuid"]}'
@@ -114,12 +124,14 @@ def test_no_uuid_no_card(machine, monkeypatch):
     assert plain['driver']['version'] == '999.1' and plain['driver']['used_bytes'] is None
     assert 'no card is guessed' in plain['reasons']['driver.used_bytes']
 
-# %% ../../nbs/tests/test_environment.ipynb #49c35479
+# %% ../../nbs/tests/test_environment.ipynb #d13b1f03
 def _raises(text):
     def memory(*a, **form): raise NVMLError(text)
     return memory
 
-@pytest.mark.parametrize('memory', [_raises('Insufficient Permissions'), _raises('Not Supported'), lambda *a, **form: SimpleNamespace(total=0, used=0, free=0, reserved=0)])
+@pytest.mark.parametrize('memory',
+                         [_raises('Insufficient Permissions'), _raises('Not Supported'), lambda *a,
+                          **form: SimpleNamespace(total=0, used=0, free=0, reserved=0)])
 def test_refused_memory_is_null(memory, machine):
     machine(nvml=stand_in_nvml(memory))
     plain = complete(env.record_environment('cuda:0'))

@@ -18,11 +18,13 @@ from ..documents import Refused, data_path
 from ..gpus import ALIASES, COLUMNS, SHARED, UNITS, Figure, find_gpu, least_bytes, nearest, parse_gpus, read_gpus, resolve
 from ..pricing.example import EXAMPLE_MODELS
 
-# %% ../../nbs/tests/test_gpus.ipynb #306ef9be
+# %% ../../nbs/tests/test_gpus.ipynb #bddbcaea
 GPUS = read_gpus()
 TEXT = data_path('gpus.csv').read_text(encoding='utf-8')
-LEAST = {'h100-sxm': 81082 * 2**20, 'b200': 178_345 * 2**30 // 1000, 'a100-40': 40326 * 2**20, 'rtx4090': 23_515 * 2**30 // 1000, 'l4': 22_025 * 2**30 // 1000,
-         'a100-80-pcie': 81049 * 2**20, 'mi300x': 206_141_652_992, 'a6000': 46068 * 2**20, 'b300': 267_685 * 2**30 // 1000}
+LEAST = {'h100-sxm': 81082 * 2**20, 'b200': 178_345 * 2**30 // 1000, 'a100-40': 40326 * 2**20,
+         'rtx4090': 23_515 * 2**30 // 1000, 'l4': 22_025 * 2**30 // 1000,
+         'a100-80-pcie': 81049 * 2**20, 'mi300x': 206_141_652_992, 'a6000': 46068 * 2**20,
+         'b300': 267_685 * 2**30 // 1000}
 
 @pytest.mark.parametrize('key, expected', LEAST.items())
 def test_the_smallest_known_total(key, expected):
@@ -37,33 +39,44 @@ def test_usable_is_below_every_reading(key):
 
 def test_every_figure_has_unit_and_source():
     for gpu in GPUS.values():
-        for o in gpu.figures: assert o.unit in UNITS[o.name] and o.source and (o.date is None or o.date.startswith('20'))
+        for o in gpu.figures:
+            assert o.unit in UNITS[o.name] and o.source and (o.date is None or o.date.startswith('20'))
 
 def test_a_card_of_two_dies_is_counted_whole():
     assert GPUS['b200'].figure('memory_label').value == '180' and GPUS['b200'].figure('bandwidth').value == '8000'
 
 def test_every_model_of_the_example_tariff_has_what_a_choice_needs():
     for key in EXAMPLE_MODELS:
-        assert all(GPUS[key].figure(o) for o in ('bandwidth', 'dense_bf16', 'dense_fp16', 'tdp', 'compute_capability', 'list_price')), key
+        assert all(GPUS[key].figure(o) for o in ('bandwidth', 'dense_bf16', 'dense_fp16', 'tdp',
+                                                 'compute_capability', 'list_price')), key
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 2**50), st.integers(0, 6))
 def test_a_rounded_reading_is_never_above_the_truth(true_bytes, places):
     shown = f'{round(true_bytes * 10**places / 2**30) / 10**places:.{places}f}' if places else None
-    if shown and float(shown) > 0: assert least_bytes(Figure('memory_runtime', shown, 'GiB', '', 's', None, '')) <= true_bytes + 1
+    if shown and float(shown) > 0:
+        assert least_bytes(Figure('memory_runtime', shown, 'GiB', '', 's', None, '')) <= true_bytes + 1
 
-# %% ../../nbs/tests/test_gpus.ipynb #21d400df
-GOOD = '\n'.join([','.join(COLUMNS), 'x1,name,X One,text,,made up,undated,', 'x1,vendor,X,text,,made up,undated,', 'x1,architecture,X,text,,made up,undated,', 'x1,form,X,text,,made up,undated,',
-                  'x1,memory_label,8,GB as labelled,,made up,undated,', 'x1,memory_driver,8000,MiB,,made up,2026-05,', ''])
+# %% ../../nbs/tests/test_gpus.ipynb #87a093a3
+GOOD = '\n'.join([','.join(COLUMNS), 'x1,name,X One,text,,made up,undated,',
+                  'x1,vendor,X,text,,made up,undated,', 'x1,architecture,X,text,,made up,undated,',
+                  'x1,form,X,text,,made up,undated,',
+                  'x1,memory_label,8,GB as labelled,,made up,undated,',
+                  'x1,memory_driver,8000,MiB,,made up,2026-05,', ''])
 
 def test_the_good_one_is_read(): assert parse_gpus(GOOD)['x1'].usable().bytes == 8000 * 2**20
 
 @pytest.mark.parametrize('old, new, part', [
-    ('8000,MiB', '8000,', 'line 7, column unit'), ('8000,MiB', '8,GB', 'needs the unit MiB or GiB or B'), ('MiB,,made up', 'MiB,,', 'line 7, column source'),
-    ('2026-05', '', 'line 7, column date'), ('2026-05', 'May', 'line 7, column date'), ('8000', '8e3', 'line 7, column value'), ('8000', '0', 'line 7, column value'),
-    ('8000', '-1', 'line 7, column value'), ('8000', '"8,000"', 'line 7, column value'), ('memory_driver', 'memory', 'line 7, column figure'), ('x1,form', 'X 1,form', 'line 5, column gpu'),
-    ('x1,form,X,text,,made up,undated,\n', '', 'x1 has no form'), ('X One', '', 'line 2, column value'), (',unsure', '', 'the columns must be'),
-    ('2026-05,', '2026-05', 'line 7: 7 cells'), ('x1,memory_driver', 'x1,form,Y,text,,made up,undated,\nx1,memory_driver', 'two figures form'),
+    ('8000,MiB', '8000,', 'line 7, column unit'), ('8000,MiB', '8,GB', 'needs the unit MiB or GiB or B'),
+    ('MiB,,made up', 'MiB,,', 'line 7, column source'),
+    ('2026-05', '', 'line 7, column date'), ('2026-05', 'May', 'line 7, column date'),
+    ('8000', '8e3', 'line 7, column value'), ('8000', '0', 'line 7, column value'),
+    ('8000', '-1', 'line 7, column value'), ('8000', '"8,000"', 'line 7, column value'),
+    ('memory_driver', 'memory', 'line 7, column figure'), ('x1,form', 'X 1,form', 'line 5, column gpu'),
+    ('x1,form,X,text,,made up,undated,\n', '', 'x1 has no form'), ('X One', '', 'line 2, column value'),
+    (',unsure', '', 'the columns must be'),
+    ('2026-05,', '2026-05', 'line 7: 7 cells'),
+    ('x1,memory_driver', 'x1,form,Y,text,,made up,undated,\nx1,memory_driver', 'two figures form'),
     ('\n', '\n"', 'gpus.csv'),
 ])
 def test_a_fault_is_refused_where_it_stands(old, new, part):
@@ -74,11 +87,16 @@ def test_no_file_and_no_rows(tmp_path):
     with pytest.raises(Refused): read_gpus(tmp_path / 'none.csv')
     with pytest.raises(Refused, match='has no rows'): parse_gpus(','.join(COLUMNS) + '\n')
 
-# %% ../../nbs/tests/test_gpus.ipynb #8c556d44
-PRINTED = {'NVIDIA H100 80GB HBM3': 'h100-sxm', 'NVIDIA H100 PCIe': 'h100-pcie', 'NVIDIA H100 NVL': 'h100-nvl', 'NVIDIA H200': 'h200', 'NVIDIA B200': 'b200', 'NVIDIA B300 SXM6 AC': 'b300',
-           'NVIDIA A100-SXM4-80GB': 'a100-80-sxm', 'NVIDIA A100 80GB PCIe': 'a100-80-pcie', 'NVIDIA A100-SXM4-40GB': 'a100-40', 'NVIDIA A100-PCIE-40GB': 'a100-40', 'NVIDIA L40S': 'l40s',
-           'NVIDIA L4': 'l4', 'NVIDIA GeForce RTX 4090': 'rtx4090', 'NVIDIA RTX A6000': 'a6000', 'NVIDIA RTX 6000 Ada Generation': 'rtx6000ada', 'NVIDIA A40': 'a40',
-           'NVIDIA RTX PRO 6000 Blackwell Server Edition': 'rtxpro6000', 'AMD Instinct MI300X': 'mi300x', 'H100 SXM': 'h100-sxm', 'h100_sxm5': 'h100-sxm', 'rtx 5090': 'rtx5090'}
+# %% ../../nbs/tests/test_gpus.ipynb #f356bb8b
+PRINTED = {'NVIDIA H100 80GB HBM3': 'h100-sxm', 'NVIDIA H100 PCIe': 'h100-pcie',
+           'NVIDIA H100 NVL': 'h100-nvl', 'NVIDIA H200': 'h200', 'NVIDIA B200': 'b200',
+           'NVIDIA B300 SXM6 AC': 'b300',
+           'NVIDIA A100-SXM4-80GB': 'a100-80-sxm', 'NVIDIA A100 80GB PCIe': 'a100-80-pcie',
+           'NVIDIA A100-SXM4-40GB': 'a100-40', 'NVIDIA A100-PCIE-40GB': 'a100-40', 'NVIDIA L40S': 'l40s',
+           'NVIDIA L4': 'l4', 'NVIDIA GeForce RTX 4090': 'rtx4090', 'NVIDIA RTX A6000': 'a6000',
+           'NVIDIA RTX 6000 Ada Generation': 'rtx6000ada', 'NVIDIA A40': 'a40',
+           'NVIDIA RTX PRO 6000 Blackwell Server Edition': 'rtxpro6000', 'AMD Instinct MI300X': 'mi300x',
+           'H100 SXM': 'h100-sxm', 'h100_sxm5': 'h100-sxm', 'rtx 5090': 'rtx5090'}
 
 @pytest.mark.parametrize('name, key', PRINTED.items())
 def test_printed_names(name, key): assert resolve(name, GPUS).key == key
@@ -92,7 +110,8 @@ def test_no_spelling_means_two_cards():
 def test_a_shared_name_is_refused_with_its_cards(name):
     with pytest.raises(Refused, match='names several cards; choose'): resolve(name, GPUS)
 
-@pytest.mark.parametrize('name', ['GB200', 'H200 NVL', 'RTX 5070', 'L40G', 'NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition'])
+@pytest.mark.parametrize('name', ['GB200', 'H200 NVL', 'RTX 5070', 'L40G',
+                                  'NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition'])
 def test_another_card_is_not_taken_for_a_known_one(name):
     with pytest.raises(Refused, match='not in the catalogue; nearest are'): resolve(name, GPUS)
 

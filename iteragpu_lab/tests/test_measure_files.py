@@ -20,8 +20,9 @@ from ..reading import read
 from . import standin_torch
 from .test_environment import COMMAND
 
-# %% ../../nbs/tests/test_measure_files.ipynb #ce5b94b9
-SMALL = ['measure', '--device', 'cuda:0', '--batch', '1', '--context', '16', '--width', '64', '--dtype', 'float32', '--warmup', '1', '--repeats', '2']
+# %% ../../nbs/tests/test_measure_files.ipynb #f20968ac
+SMALL = ['measure', '--device', 'cuda:0', '--batch', '1', '--context', '16', '--width', '64', '--dtype',
+         'float32', '--warmup', '1', '--repeats', '2']
 
 @pytest.fixture
 def place(tmp_path):
@@ -29,13 +30,16 @@ def place(tmp_path):
     (tmp_path / 'path').mkdir()
     (tmp_path / 'results').mkdir()
     shutil.copy(standin_torch.__file__, tmp_path / 'path' / 'torch.py')
-    variables = os.environ | dict(PYTHONPATH=os.pathsep.join([str(tmp_path / 'path'), os.environ.get('PYTHONPATH', ''), str(Path(standin_torch.__file__).parents[2])]))
+    variables = os.environ | dict(PYTHONPATH=os.pathsep.join([str(tmp_path / 'path'),
+                                                              os.environ.get('PYTHONPATH', ''),
+                                                              str(Path(standin_torch.__file__).parents[2])]))
     return tmp_path / 'results', variables
 
 def start(place, *more, output='a.json', **variables):
     folder, env = place
     extra = {k: v for k, v in variables.items() if k.isupper()}
-    return subprocess.Popen([*COMMAND, *SMALL, '--output', str(folder / output), *more], env=env | extra, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen([*COMMAND, *SMALL, '--output', str(folder / output), *more], env=env | extra,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             **{k: v for k, v in variables.items() if not k.isupper()})
 
 def finish(process):
@@ -52,10 +56,12 @@ def test_done(place):
     assert (code, err) == (0, '') and out == (place[0] / 'a.json').read_text()
     assert [o.name for o in place[0].iterdir()] == ['a.json']
 
-# %% ../../nbs/tests/test_measure_files.ipynb #bfa76435
-PLACES = {'model_load': 'load', 'inputs': 'inputs', 'cold_forward': 'forward1', 'warmup': 'forward2', 'warm_forward': 'forward4'}
+# %% ../../nbs/tests/test_measure_files.ipynb #f409c21b
+PLACES = {'model_load': 'load', 'inputs': 'inputs', 'cold_forward': 'forward1', 'warmup': 'forward2',
+          'warm_forward': 'forward4'}
 ROWS = {'model_load': 0, 'inputs': 1, 'cold_forward': 2, 'warmup': 3, 'warm_forward': 5}
-KINDS = {'oom': ('out_of_memory', 1), 'cuda': ('failed', 1), 'interrupt': ('cancelled', 130), 'exit': ('failed', 1)}
+KINDS = {'oom': ('out_of_memory', 1), 'cuda': ('failed', 1), 'interrupt': ('cancelled', 130),
+         'exit': ('failed', 1)}
 
 @pytest.mark.parametrize('phase', PLACES)
 def test_out_of_memory(place, phase):
@@ -82,7 +88,7 @@ def test_signals(place, number):
     found = read(place[0] / 'a.json', 'measurement')
     assert (code, found.status, found.failure['phase'], len(found.phases)) == (130, 'cancelled', 'warm_forward', 4)
 
-# %% ../../nbs/tests/test_measure_files.ipynb #a359a372
+# %% ../../nbs/tests/test_measure_files.ipynb #0209642f
 @pytest.mark.parametrize('kind,phase', [*(('kill', o) for o in PLACES), ('abort', 'warm_forward')])
 def test_killed(place, kind, phase):
     process = start(place, STANDIN_FAIL=f'{PLACES[phase]}:{kind}')
@@ -90,7 +96,8 @@ def test_killed(place, kind, phase):
     assert process.returncode < 0
     output = place[0] / 'a.json'
     assert [o.name for o in place[0].iterdir()] == ['a.json' + PARTIAL]
-    done = subprocess.run([*COMMAND, 'measure', '--recover', str(partial_path(output))], capture_output=True, text=True)
+    done = subprocess.run([*COMMAND, 'measure', '--recover', str(partial_path(output))], capture_output=True,
+                          text=True)
     assert (done.returncode, done.stderr) == (0, '')
     found = read(output, 'measurement')
     assert (found.status, found.failure['phase'], len(found.phases), found.finished_at) == ('incomplete', phase, ROWS[phase], None)
@@ -115,7 +122,8 @@ def test_killed_at_any_byte(place):
 
 def test_recover_refuses(place, tmp_path):
     odd = tmp_path / f'x.json{PARTIAL}'
-    for content in (b'', b'{}\n', b'[1]\n', b'\xff\n', b'{"header": 1}\n', b'{"header": {}}\nnot json\n', b'{"header": {}}\n{"row": {"phase": "x", "odd": 1}}\n'):
+    for content in (b'', b'{}\n', b'[1]\n', b'\xff\n', b'{"header": 1}\n', b'{"header": {}}\nnot json\n',
+                    b'{"header": {}}\n{"row": {"phase": "x", "odd": 1}}\n'):
         odd.write_bytes(content)
         with pytest.raises(Refused): recover(odd)
         assert odd.read_bytes() == content and not (tmp_path / 'x.json').exists()
@@ -192,14 +200,17 @@ def test_folder_that_nobody_may_write(place):
     code, _, err = finish(start(place, output='/sys/a.json'))
     assert code == 2 and len(err.splitlines()) == 1 and ('permission' in err or 'read-only' in err)
 
-# %% ../../nbs/tests/test_measure_files.ipynb #dd65ddf2
+# %% ../../nbs/tests/test_measure_files.ipynb #f5f333e4
 def test_without_msgspec(place):
-    for name in ('msgspec', 'ipywidgets', 'numpy', 'pynvml'): (place[0].parent / 'path' / f'{name}.py').write_text('raise ImportError("not installed")')
+    for name in ('msgspec', 'ipywidgets', 'numpy', 'pynvml'):
+        (place[0].parent / 'path' / f'{name}.py').write_text('raise ImportError("not installed")')
     code, out, err = finish(start(place, '--json'))
     assert (code, err, json.loads(out)['status']) == (0, '', 'done')
 
-# %% ../../nbs/tests/test_measure_files.ipynb #99e64155
-@pytest.mark.parametrize('odd', ['--batch=0', '--batch=-1', '--width=1e3', '--dtype=int8', '--repeats=0', '--warmup=-1', '--device=cpu', '--device=cuda'])
+# %% ../../nbs/tests/test_measure_files.ipynb #0a07d756
+@pytest.mark.parametrize('odd',
+                         ['--batch=0', '--batch=-1', '--width=1e3', '--dtype=int8', '--repeats=0',
+                          '--warmup=-1', '--device=cpu', '--device=cuda'])
 def test_odd_arguments(place, odd):
     code, out, err = finish(start(place, odd))
     assert (code, out) == (2, '') and len(err.splitlines()) == 1 and list(place[0].iterdir()) == []

@@ -7,17 +7,22 @@ __all__ = ['WORDS', 'planned', 'test_the_folder_holds_three_documents_that_agree
            'test_every_model_is_a_package_or_rejected_with_its_reason', 'test_memory_is_never_pooled',
            'test_text_fits_80_columns_and_says_estimate', 'test_what_no_package_holds_has_no_quote',
            'test_an_existing_folder_is_refused_and_untouched', 'test_a_full_disk_leaves_nothing_behind',
-           'test_a_mistake_is_one_sentence', 'test_without_days_every_duration_is_compared']
+           'test_a_mistake_is_one_sentence', 'test_without_days_every_duration_is_compared',
+           'test_a_near_miss_is_what_the_estimator_says', 'test_a_strategy_gives_whole_lots_of_cards',
+           'test_choose_takes_an_estimate_of_another_strategy']
 
-# %% ../../nbs/tests/test_plan.ipynb #610759a1
+# %% ../../nbs/tests/test_plan.ipynb #5d392b8d
 import errno, json
 import pytest
 from .. import documents
 from ..cli import main
+from ..documents import to_json
+from ..estimate.command import estimate_configuration
+from ..plan import estimate_again
 from ..pricing.example import EXAMPLE_MODELS, EXAMPLE_NOTE
 from ..reading import parse, read
 
-# %% ../../nbs/tests/test_plan.ipynb #04b6bf51
+# %% ../../nbs/tests/test_plan.ipynb #58537cf1
 WORDS = 'plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7'.split()
 
 def planned(capsys, *more):
@@ -28,10 +33,12 @@ def planned(capsys, *more):
 
 def test_the_folder_holds_three_documents_that_agree(capsys, tmp_path):
     assert planned(capsys, '--output', str(tmp_path / 'plan'), '--accepted-results', '1000')[0] == 0
-    estimate, choice, quote = (read(tmp_path / 'plan' / f'{o}.json', o) for o in ('estimate', 'choice', 'quote'))
+    estimate, choice, quote = (read(tmp_path / 'plan' / f'{o}.json', o)
+                               for o in ('estimate', 'choice', 'quote'))
     assert estimate.peak.process_bytes == choice.need['needed_bytes'] == 20_355_489_792
     assert (quote.gpu, quote.total_usd_cents, quote.unit_cost_usd_cents) == ('rtx3090', 3696, '3.6960')
-    assert (choice.chosen.gpu, choice.chosen.total_usd_cents, choice.chosen.unit_cost_usd_cents) == ('rtx3090', 3696, '3.6960')
+    assert (choice.chosen.gpu, choice.chosen.total_usd_cents,
+            choice.chosen.unit_cost_usd_cents) == ('rtx3090', 3696, '3.6960')
     assert EXAMPLE_NOTE in quote.notes and EXAMPLE_NOTE in choice.notes
 
 def test_every_model_is_a_package_or_rejected_with_its_reason(capsys):
@@ -45,7 +52,8 @@ def test_every_model_is_a_package_or_rejected_with_its_reason(capsys):
 def test_memory_is_never_pooled(capsys):
     main('plan --parameters 50000000000 --bits 16 --lots 10 --days 3 --json'.split())
     choice = parse(capsys.readouterr().out, 'stdout', 'choice')
-    assert {o.gpu for o in (choice.chosen, *choice.others)} == {'rtxpro6000', 'h200', 'b200', 'b300', 'mi300x'}
+    assert {o.gpu for o in (choice.chosen, *choice.others)} == {'rtxpro6000', 'h200', 'b200', 'b300',
+                                                                'mi300x'}
     assert {o.cards for o in choice.others} == {10, 20}
 
 def test_text_fits_80_columns_and_says_estimate(capsys):
@@ -64,7 +72,8 @@ def test_an_existing_folder_is_refused_and_untouched(capsys, tmp_path):
     (tmp_path / 'plan' / 'mine.txt').write_text('kept')
     code, out, err = planned(capsys, '--output', str(tmp_path / 'plan'))
     assert (code, out) == (2, '') and 'left untouched' in err
-    assert [o.name for o in (tmp_path / 'plan').iterdir()] == ['mine.txt'] and [o.name for o in tmp_path.iterdir()] == ['plan']
+    assert [o.name for o in (tmp_path / 'plan').iterdir()] == ['mine.txt'] and [o.name
+            for o in tmp_path.iterdir()] == ['plan']
 
 def test_a_full_disk_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     real, written = documents.write_new, []
@@ -75,7 +84,10 @@ def test_a_full_disk_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     code, out, err = planned(capsys, '--output', str(tmp_path / 'plan'))
     assert (code, out) == (2, '') and 'disk is full' in err and list(tmp_path.iterdir()) == []
 
-@pytest.mark.parametrize('more, part', [(['--days', '8'], 'accepted are 3, 7 and 30'), (['--lots', '11'], '1 to 10'), (['--accepted-results', '0'], 'accepted results'), (['--tariff', 'none.csv'], 'does not exist')])
+@pytest.mark.parametrize('more, part', [(['--days', '8'], 'accepted are 3, 7 and 30'),
+                                        (['--lots', '11'], '1 to 10'),
+                                        (['--accepted-results', '0'], 'accepted results'),
+                                        (['--tariff', 'none.csv'], 'does not exist')])
 def test_a_mistake_is_one_sentence(capsys, more, part):
     code, out, err = planned(capsys, *more)
     assert (code, out) == (2, '') and part in err and err.count('\n') == 1
@@ -84,3 +96,30 @@ def test_without_days_every_duration_is_compared(capsys):
     main([*WORDS[:-2], '--json'])
     choice = json.loads(capsys.readouterr().out)
     assert len(choice['others']) == 3 * 14 - 1 and choice['chosen']['duration_days'] == 3
+
+# %% ../../nbs/tests/test_plan.ipynb #7233ea78
+def test_a_near_miss_is_what_the_estimator_says(capsys):
+    words = 'plan --preset llama-3.1-8b --task decode --batch 16 --context 8192 --new-tokens 32 --days 7 --json'.split()
+    assert main(words) == 0
+    choice = parse(capsys.readouterr().out, 'stdout', 'choice')
+    assert choice.near_misses and choice.estimate['configuration']['preset'] == 'llama-3.1-8b'
+    for o in choice.near_misses:
+        again = estimate_again({**choice.estimate['configuration'], **o.setting})
+        assert max(p.deciding_bytes for p in again.cards) == o.needed_bytes <= o.usable_bytes
+        assert o.total_usd_cents < choice.chosen.total_usd_cents
+
+def test_a_strategy_gives_whole_lots_of_cards(capsys):
+    main('plan --preset llama-3.1-8b --task train --strategy shard --cards 4 --context 2048 --days 7 --json'.split())
+    choice = parse(capsys.readouterr().out, 'stdout', 'choice')
+    assert {(o.lots, o.cards) for o in (choice.chosen, *choice.others) if o.gpu != 'b200'} == {(4, 4)}
+    assert [(o.lots, o.cards) for o in choice.others if o.gpu == 'b200'] == [(2, 4)]
+
+def test_choose_takes_an_estimate_of_another_strategy(capsys, tmp_path):
+    (tmp_path / 'e.json').write_text(to_json(estimate_configuration(dict(preset='llama-3.1-8b', task='train',
+                                                                         context=2048))))
+    assert main(['choose', str(tmp_path / 'e.json'),
+                 *'--strategy shard --cards 2 --days 3 --json --variants weights=int8 kv=fp8'.split()]) == 0
+    choice = parse(capsys.readouterr().out, 'stdout', 'choice')
+    one = read(tmp_path / 'e.json').peak.process_bytes
+    assert choice.question['cards'] == 2 and choice.need['needed_bytes'] < one
+    assert choice.variants[0].package is None and 'inference' in choice.variants[0].reason

@@ -21,14 +21,16 @@ from ..pricing.quote import make_quote, quote_rate, rounded, unit_cost
 from ..pricing.tariff import read_tariff
 from ..reading import parse
 
-# %% ../../nbs/tests/test_quote.ipynb #d84855fb
+# %% ../../nbs/tests/test_quote.ipynb #7948c025
 TARIFF = read_tariff(data_path('tarifs-forfaits.csv'))
 
 def test_two_b200_lots_are_four_cards_and_two_prices():
     quote = make_quote(TARIFF, quote_rate(TARIFF, 'b200', 7), 2)
     assert (quote.cards, quote.lot_price_usd_cents, quote.total_usd_cents) == (4, 197_904, 395_808)
 
-@pytest.mark.parametrize('results, text, exact', [(7, '56544.0000', '56544/1'), (9, '43978.6667', '131936/3'), (395_808_000, '0.0010', '1/1000')])
+@pytest.mark.parametrize('results, text, exact',
+                         [(7, '56544.0000', '56544/1'), (9, '43978.6667', '131936/3'),
+                          (395_808_000, '0.0010', '1/1000')])
 def test_unit_cost_by_hand(results, text, exact):
     quote = make_quote(TARIFF, quote_rate(TARIFF, 'b200', 7), 2, results)
     assert (quote.unit_cost_usd_cents, quote.unit_cost_exact) == (text, exact)
@@ -39,19 +41,21 @@ def test_without_results_the_unit_cost_is_null_with_a_reason():
     assert 'no number of accepted results' in quote.reasons['unit_cost_usd_cents']
 
 @settings(max_examples=300, deadline=None)
-@given(st.integers(1, 10**13), st.one_of(st.integers(1, 10**18), st.sampled_from([2**n for n in range(20)])), st.integers(1, 6))
+@given(st.integers(1, 10**13), st.one_of(st.integers(1, 10**18), st.sampled_from([2**n for n in range(20)])),
+       st.integers(1, 6))
 def test_rounding_agrees_with_decimal(total, results, places):
     exact = unit_cost(total, results)
     with localcontext() as c:
         c.prec = 80
-        near = (Decimal(total) / Decimal(results)).quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_EVEN)
+        near = (Decimal(total) / Decimal(results)).quantize(Decimal(1).scaleb(-places),
+                                                            rounding=ROUND_HALF_EVEN)
     assert exact * results == total and Decimal(rounded(exact, places)) == near
 
 @pytest.mark.parametrize('lots', [0, -1, 11])
 def test_lots_are_one_to_ten(lots):
     with pytest.raises(Refused, match='accepted are 1 to 10'): make_quote(TARIFF, TARIFF.rates[0], lots)
 
-# %% ../../nbs/tests/test_quote.ipynb #ef5387a6
+# %% ../../nbs/tests/test_quote.ipynb #c98d3a11
 def told(capsys, *words):
     "Exit code, stdout and stderr of a command line"
     code = main(['price', *words])
@@ -66,13 +70,18 @@ def test_json_is_one_valid_document_that_says_it_is_an_example(capsys):
 
 def test_text_says_it_is_an_example_and_fits_80_columns(capsys):
     code, out, _ = told(capsys, '--gpu', 'B200 SXM6', '--days', '30', '--accepted-results', '123456789')
-    assert code == 0 and EXAMPLE_NOTE in out and max(map(len, out.splitlines())) <= 80 and '8,481.60 USD' in out
+    assert code == 0 and EXAMPLE_NOTE in out and max(map(len,
+                                                         out.splitlines())) <= 80 and '8,481.60 USD' in out
 
 @pytest.mark.parametrize('words, part', [
-    (['--gpu', 'b200', '--days', '5'], 'accepted are 3, 7 and 30'), (['--gpu', 'b200', '--days', '7', '--lots', '0'], 'lots'),
-    (['--gpu', 'b200', '--days', '7', '--lots', '11'], '1 to 10'), (['--gpu', 'b200', '--days', '7', '--accepted-results', '0'], 'accepted results'),
-    (['--gpu', 'b200', '--days', '7', '--accepted-results', '1.5'], 'accepted results'), (['--gpu', 'z9', '--days', '7'], 'has no price'),
-    (['--gpu', 'b20', '--days', '7'], 'nearest are b200'), (['--gpu', 'b200', '--days', '7', '--tariff', 'nowhere.csv'], 'does not exist'),
+    (['--gpu', 'b200', '--days', '5'], 'accepted are 3, 7 and 30'),
+    (['--gpu', 'b200', '--days', '7', '--lots', '0'], 'lots'),
+    (['--gpu', 'b200', '--days', '7', '--lots', '11'], '1 to 10'),
+    (['--gpu', 'b200', '--days', '7', '--accepted-results', '0'], 'accepted results'),
+    (['--gpu', 'b200', '--days', '7', '--accepted-results', '1.5'], 'accepted results'),
+    (['--gpu', 'z9', '--days', '7'], 'has no price'),
+    (['--gpu', 'b20', '--days', '7'], 'nearest are b200'),
+    (['--gpu', 'b200', '--days', '7', '--tariff', 'nowhere.csv'], 'does not exist'),
     (['--gpu', 'b200', '--days', '7', '--tariff-columns', 'x=y'], 'unknown'), (['--days', '7'], '--gpu'),
 ])
 def test_a_mistake_is_one_sentence_and_exit_2(capsys, words, part):
@@ -86,11 +95,14 @@ def test_output_must_be_new(capsys, tmp_path):
 
 def test_a_tariff_with_own_columns(capsys, tmp_path):
     (tmp_path / 'own.csv').write_text('Model;Days;Cents\r\nX;3;100\r\nX;7;200\r\nX;30;700\r\n')
-    code, out, _ = told(capsys, '--gpu', 'x', '--days', '30', '--lots', '3', '--json', '--tariff', str(tmp_path / 'own.csv'),
+    code, out, _ = told(capsys, '--gpu', 'x', '--days', '30', '--lots', '3', '--json', '--tariff',
+                        str(tmp_path / 'own.csv'),
                         '--tariff-columns', 'gpu=Model,duration_days=Days,price_usd_cents=Cents')
     quote = parse(out, 'stdout', 'quote')
-    assert (code, quote.total_usd_cents, quote.tariff['file']) == (0, 2100, 'own.csv') and 'tariff.snapshot_date' in quote.reasons
+    assert (code, quote.total_usd_cents, quote.tariff['file']) == (0, 2100,
+                                                                   'own.csv') and 'tariff.snapshot_date' in quote.reasons
 
 def test_only_the_standard_library_is_imported():
     code = 'import sys, iteragpu_lab.pricing.quote; print([o for o in ("msgspec", "ipywidgets", "numpy", "torch") if o in sys.modules])'
-    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout == '[]\n'
+    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
+                          check=True).stdout == '[]\n'

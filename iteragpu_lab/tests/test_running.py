@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['pytestmark', 'card', 'test_a_run_is_followed_to_its_end', 'test_cancelling_keeps_what_was_measured',
-           'test_the_time_limit_ends_a_run', 'test_out_of_memory_is_a_result', 'test_what_does_not_end_is_killed',
+           'test_the_declared_seconds_end_a_run', 'test_out_of_memory_is_a_result', 'test_what_does_not_end_is_killed',
            'test_a_killed_run_leaves_its_rows', 'test_a_run_does_not_outlive_its_kernel',
            'test_a_run_of_a_shell_is_followed', 'test_a_second_form_finds_the_run',
            'test_a_taken_name_is_refused_beside_its_field', 'test_a_run_under_way_is_not_started_twice']
@@ -22,7 +22,7 @@ from . import standin_torch
 
 pytestmark = pytest.mark.skipif(os.name != 'posix', reason='process groups and signals are those of POSIX')
 
-# %% ../../nbs/tests/test_running.ipynb #e0993a63
+# %% ../../nbs/tests/test_running.ipynb #b826ea46
 @pytest.fixture
 def card(tmp_path, monkeypatch):
     "A machine whose PyTorch is the stand-in"
@@ -38,10 +38,10 @@ def card(tmp_path, monkeypatch):
 def _arguments(output: Path, repeats: int = 5) -> list[str]:
     return ['measure', '--device', 'cuda:0', '--warmup', '0', '--repeats', str(repeats), '--output', str(output)]
 
-def _started(tmp_path: Path, repeats: int = 5, **more) -> Run:
+def _started(tmp_path: Path, repeats: int = 5) -> Run:
     "A run whose first row is there"
     run = Run(lambda: None, 0.02)
-    run.start(_arguments(tmp_path / 'm.json', repeats), tmp_path / 'm.json', **more)
+    run.start(_arguments(tmp_path / 'm.json', repeats), tmp_path / 'm.json')
     _until(lambda: run.progress.rows or not run.running)
     return run
 
@@ -56,7 +56,7 @@ def _gone(pid: int) -> bool:
     try: return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] == 'Z'
     except (FileNotFoundError, ProcessLookupError): return True
 
-# %% ../../nbs/tests/test_running.ipynb #c039d9d7
+# %% ../../nbs/tests/test_running.ipynb #34029e17
 def test_a_run_is_followed_to_its_end(card, tmp_path):
     card(0.05)
     run = _started(tmp_path)
@@ -72,11 +72,12 @@ def test_cancelling_keeps_what_was_measured(card, tmp_path):
     assert run.state == 'cancelled' and time.monotonic() - start < running.GRACE_SECONDS
     assert 0 < len(run.result.phases) < 104 and run.result.status == 'cancelled'
 
-def test_the_time_limit_ends_a_run(card, tmp_path):
+def test_the_declared_seconds_end_a_run(card, tmp_path):
     card(0.2)
-    run = _started(tmp_path, repeats=100, limit_seconds=1)
-    run.wait(30)
-    assert run.state == 'timed_out' and run.result.phases
+    form = MeasureForm(output=str(tmp_path / 'm.json'), repeats=100, max_seconds=1)
+    form.start()
+    form.run.wait(30)
+    assert form.run.state == 'bound_hit' and form.run.result.phases
 
 def test_out_of_memory_is_a_result(card, tmp_path):
     card(0.001, 'forward2:oom')

@@ -22,7 +22,7 @@ from ..gpus import read_gpus
 from ..pricing.example import EXAMPLE_MODELS, EXAMPLE_NOTE, example_tariff
 from ..pricing.tariff import DURATIONS, TARIFF_COLUMNS, parse_tariff, read_tariff, tariff_columns
 
-# %% ../../nbs/tests/test_tariff.ipynb #0c93c1ce
+# %% ../../nbs/tests/test_tariff.ipynb #bd0f7b15
 EXAMPLE = data_path('tarifs-forfaits.csv')
 
 def test_the_example_is_what_the_catalogue_gives():
@@ -35,13 +35,14 @@ def test_the_example_has_45_rates_with_b200_among_them():
 
 @pytest.mark.parametrize('gpu, days, cents', [('rtx3090', 7, 3696), ('h200', 30, 316080), ('b200', 3, 84816)])
 def test_prices_by_hand(gpu, days, cents):
-    assert [o.price_usd_cents for o in read_tariff(EXAMPLE).rates if (o.gpu, o.duration_days) == (gpu, days)] == [cents]
+    assert [o.price_usd_cents for o in read_tariff(EXAMPLE).rates
+            if (o.gpu, o.duration_days) == (gpu, days)] == [cents]
 
 def test_every_row_says_that_it_is_an_example():
     for rate in read_tariff(EXAMPLE).rates:
         assert rate.note == EXAMPLE_NOTE and 'USD/h' in rate.source and rate.snapshot_date == '2026-05-24'
 
-# %% ../../nbs/tests/test_tariff.ipynb #a5dd25f9
+# %% ../../nbs/tests/test_tariff.ipynb #48b8924f
 TEXT = EXAMPLE.read_text(encoding='utf-8')
 LINES = TEXT.splitlines(keepends=True)
 
@@ -54,13 +55,20 @@ def edited(row, column, value):
     return out.getvalue()
 
 CELLS = [
-    (5, 'price_usd_cents', '12.50', 'without a point'), (5, 'price_usd_cents', '1,250', 'without a point or comma'),
-    (5, 'price_usd_cents', '-5', 'digits'), (5, 'price_usd_cents', '0', '0 is no price'), (5, 'price_usd_cents', '', 'digits'),
-    (5, 'price_usd_cents', '٣٠', 'digits'), (5, 'price_usd_cents', '1e4', 'digits'), (5, 'price_usd_cents', '9' * 13, 'digits'),
-    (6, 'duration_days', '14', 'accepted are 3, 7 and 30'), (6, 'duration_days', '07', 'accepted'), (6, 'duration_days', '7.0', 'accepted'),
-    (6, 'duration_days', '3', 'stands in row 5 already'), (6, 'gpu', '', 'empty'), (6, 'gpu', 'rtx3090', 'stands in row 3 already'),
-    (6, 'cards_per_lot', '2', 'a lot of rtx4090 is 1 card'), (6, 'cards_per_lot', '', 'is 1 card'), (6, 'name', 'Other', "was called 'GeForce RTX 4090'"),
-    (6, 'snapshot_date', '24.05.2026', 'a date such as'), (6, 'snapshot_date', '2026-02-30', 'snapshot_date'), (6, 'snapshot_date', '2026-05-25', 'one date'),
+    (5, 'price_usd_cents', '12.50', 'without a point'),
+    (5, 'price_usd_cents', '1,250', 'without a point or comma'),
+    (5, 'price_usd_cents', '-5', 'digits'), (5, 'price_usd_cents', '0', '0 is no price'),
+    (5, 'price_usd_cents', '', 'digits'),
+    (5, 'price_usd_cents', '٣٠', 'digits'), (5, 'price_usd_cents', '1e4', 'digits'),
+    (5, 'price_usd_cents', '9' * 13, 'digits'),
+    (6, 'duration_days', '14', 'accepted are 3, 7 and 30'), (6, 'duration_days', '07', 'accepted'),
+    (6, 'duration_days', '7.0', 'accepted'),
+    (6, 'duration_days', '3', 'stands in row 5 already'), (6, 'gpu', '', 'empty'),
+    (6, 'gpu', 'rtx3090', 'stands in row 3 already'),
+    (6, 'cards_per_lot', '2', 'a lot of rtx4090 is 1 card'), (6, 'cards_per_lot', '', 'is 1 card'),
+    (6, 'name', 'Other', "was called 'GeForce RTX 4090'"),
+    (6, 'snapshot_date', '24.05.2026', 'a date such as'), (6, 'snapshot_date', '2026-02-30', 'snapshot_date'),
+    (6, 'snapshot_date', '2026-05-25', 'one date'),
     (6, 'note', 'a\x1b[31mb', 'printable'), (6, 'source', '', 'empty'),
 ]
 
@@ -72,20 +80,25 @@ def test_a_wrong_cell_is_refused_with_row_and_column(row, column, value, part):
 
 def test_a_b200_lot_of_one_card_is_refused():
     row = next(i for i, o in enumerate(LINES, 1) if o.startswith('b200'))
-    with pytest.raises(Refused, match=f'row {row}, column cards_per_lot.*a lot of b200 is 2 cards'): parse_tariff(edited(row, 'cards_per_lot', '1').encode(), 't.csv')
+    with pytest.raises(Refused, match=f'row {row}, column cards_per_lot.*a lot of b200 is 2 cards'):
+        parse_tariff(edited(row, 'cards_per_lot', '1').encode(), 't.csv')
 
 @pytest.mark.parametrize('row', range(2, 47, 5))
 def test_a_missing_rate_is_refused(row):
-    with pytest.raises(Refused, match='column duration_days: .* has no rate for'): parse_tariff(''.join(LINES[:row - 1] + LINES[row:]).encode(), 't.csv')
+    with pytest.raises(Refused, match='column duration_days: .* has no rate for'):
+        parse_tariff(''.join(LINES[:row - 1] + LINES[row:]).encode(), 't.csv')
 
 @pytest.mark.parametrize('row', range(2, 47, 5))
 def test_a_doubled_rate_is_refused(row):
-    with pytest.raises(Refused, match=f'row 47, column duration_days: .* stands in row {row} already'): parse_tariff(''.join(LINES + [LINES[row - 1]]).encode(), 't.csv')
+    with pytest.raises(Refused, match=f'row 47, column duration_days: .* stands in row {row} already'):
+        parse_tariff(''.join(LINES + [LINES[row - 1]]).encode(), 't.csv')
 
-# %% ../../nbs/tests/test_tariff.ipynb #7cb61648
+# %% ../../nbs/tests/test_tariff.ipynb #b9b7cc60
 HEADERS = [
-    (','.join(TARIFF_COLUMNS[:-1]), '7 columns; needed are 8'), (','.join(TARIFF_COLUMNS) + ',more', '9 columns; needed are 8'),
-    (','.join((TARIFF_COLUMNS[1], TARIFF_COLUMNS[0], *TARIFF_COLUMNS[2:])), "column 1: 'name' stands where gpu is needed"),
+    (','.join(TARIFF_COLUMNS[:-1]), '7 columns; needed are 8'),
+    (','.join(TARIFF_COLUMNS) + ',more', '9 columns; needed are 8'),
+    (','.join((TARIFF_COLUMNS[1], TARIFF_COLUMNS[0], *TARIFF_COLUMNS[2:])),
+     "column 1: 'name' stands where gpu is needed"),
     (','.join(TARIFF_COLUMNS).replace('price_usd_cents', 'price_eur_cents'), "column 5: 'price_eur_cents'"),
     (','.join(TARIFF_COLUMNS[:-1]) + ',source', "'source' stands twice"), ('', 'columns; needed are 8'),
 ]
@@ -96,9 +109,12 @@ def test_a_wrong_header_is_refused(header, part):
     assert 'row 1' in str(e.value) and part in str(e.value)
 
 BYTES = [
-    (b'', 'row 1'), (LINES[0].encode(), 'has no rates'), (TEXT.encode('utf-16'), 'not UTF-8'), (TEXT.replace('GeForce', 'Gé').encode('latin-1'), 'row 2: not UTF-8'),
-    (TEXT.replace('rtx4090,', 'rtx4090,more,', 1).encode(), 'row 5: 9 cells; the header has 8'), (b'\x00' * 50, 't.csv'),
-    (TEXT.replace('rtx4090,', '"rtx4090,', 1).encode(), 't.csv row'), (TEXT.replace(',3,', ';3;', 1).encode(), 'row 2: 6 cells'),
+    (b'', 'row 1'), (LINES[0].encode(), 'has no rates'), (TEXT.encode('utf-16'), 'not UTF-8'),
+    (TEXT.replace('GeForce', 'Gé').encode('latin-1'), 'row 2: not UTF-8'),
+    (TEXT.replace('rtx4090,', 'rtx4090,more,', 1).encode(), 'row 5: 9 cells; the header has 8'),
+    (b'\x00' * 50, 't.csv'),
+    (TEXT.replace('rtx4090,', '"rtx4090,', 1).encode(), 't.csv row'),
+    (TEXT.replace(',3,', ';3;', 1).encode(), 'row 2: 6 cells'),
 ]
 
 @pytest.mark.parametrize('data, part', BYTES)
@@ -117,20 +133,23 @@ def test_what_is_no_file_is_refused(tmp_path):
     with pytest.raises(Refused, match='does not exist'): read_tariff(tmp_path / 'none.csv')
     with pytest.raises(Refused, match='is a folder'): read_tariff(tmp_path)
 
-# %% ../../nbs/tests/test_tariff.ipynb #1668c1fb
+# %% ../../nbs/tests/test_tariff.ipynb #d3540ffd
 KEYS = st.lists(st.sampled_from(EXAMPLE_MODELS), min_size=1, max_size=5, unique=True)
 
 @settings(max_examples=60, deadline=None)
-@given(KEYS, st.lists(st.integers(1, 10**12 - 1), min_size=15, max_size=15), st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.randoms())
+@given(KEYS, st.lists(st.integers(1, 10**12 - 1), min_size=15, max_size=15), st.booleans(), st.booleans(),
+       st.booleans(), st.booleans(), st.randoms())
 def test_any_honest_spelling_is_read(keys, prices, bom, crlf, semicolon, blanks, random):
-    rows = [(k, f'Card {k}', 2 if k == 'b200' else 1, d, prices[3 * i + j], '2026-09-24', 'a, b; c', 'typed "here"') for i, k in enumerate(keys) for j, d in enumerate(DURATIONS)]
+    rows = [(k, f'Card {k}', 2 if k == 'b200' else 1, d, prices[3 * i + j], '2026-09-24', 'a, b; c',
+             'typed "here"') for i, k in enumerate(keys) for j, d in enumerate(DURATIONS)]
     random.shuffle(rows)
     out = io.StringIO()
     pad = ' ' if blanks else ''
     writer = csv.writer(out, delimiter=';' if semicolon else ',', lineterminator='\r\n' if crlf else '\n')
     writer.writerows([TARIFF_COLUMNS, *([f'{pad}{c}{pad}' for c in row] for row in rows)])
     tariff = parse_tariff(out.getvalue().encode('utf-8-sig' if bom else 'utf-8'), 't.csv')
-    assert [(o.gpu, o.name, o.cards_per_lot, o.duration_days, o.price_usd_cents, o.snapshot_date, o.source, o.note) for o in tariff.rates] == rows
+    assert [(o.gpu, o.name, o.cards_per_lot, o.duration_days, o.price_usd_cents, o.snapshot_date, o.source,
+             o.note) for o in tariff.rates] == rows
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet='0123456789.,-+eE٣ _x', max_size=14))
@@ -141,17 +160,21 @@ def test_a_price_is_digits_above_zero_or_refused(text):
     else:
         with pytest.raises(Refused, match='row 5, column price_usd_cents'): parse_tariff(data, 't.csv')
 
-# %% ../../nbs/tests/test_tariff.ipynb #5efeaa86
+# %% ../../nbs/tests/test_tariff.ipynb #22da306c
 OWN = 'Model,Days,Cents,Region\nB200 SXM,3,100,EU\nB200 SXM,7,200,EU\nB200 SXM,30,700,EU\n'
 
 def test_own_columns_are_mapped():
-    tariff = parse_tariff(OWN.encode(), 'own.csv', tariff_columns('gpu=Model, duration_days=Days, price_usd_cents=Cents'))
-    assert [(o.gpu, o.cards_per_lot, o.price_usd_cents, o.note) for o in tariff.rates] == [('B200 SXM', 2, p, None) for p in (100, 200, 700)]
+    tariff = parse_tariff(OWN.encode(), 'own.csv',
+                          tariff_columns('gpu=Model, duration_days=Days, price_usd_cents=Cents'))
+    assert [(o.gpu, o.cards_per_lot, o.price_usd_cents, o.note)
+            for o in tariff.rates] == [('B200 SXM', 2, p, None) for p in (100, 200, 700)]
 
-@pytest.mark.parametrize('text, part', [('', "'' is unknown"), ('gpu=Model', 'duration_days is missing'), ('gpu', 'write gpu=NAME'), ('price=Cents', "'price' is unknown")])
+@pytest.mark.parametrize('text, part', [('', "'' is unknown"), ('gpu=Model', 'duration_days is missing'),
+                                        ('gpu', 'write gpu=NAME'), ('price=Cents', "'price' is unknown")])
 def test_a_wrong_mapping_is_refused(text, part):
     with pytest.raises(ValueError, match=part): tariff_columns(text)
 
 def test_a_mapping_to_an_absent_column_is_refused():
     with pytest.raises(Refused, match="no column 'Price' for price_usd_cents"):
-        parse_tariff(OWN.encode(), 'own.csv', tariff_columns('gpu=Model,duration_days=Days,price_usd_cents=Price'))
+        parse_tariff(OWN.encode(), 'own.csv',
+                     tariff_columns('gpu=Model,duration_days=Days,price_usd_cents=Price'))

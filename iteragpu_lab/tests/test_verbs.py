@@ -6,13 +6,14 @@
 __all__ = ['OTHER_FORMS', 'test_help_shows_an_example_and_the_units', 'test_help_fits_a_terminal',
            'test_every_option_says_what_it_is', 'test_the_example_is_read_by_the_parser', 'test_every_verb_speaks_json',
            'test_all_verbs_are_listed', 'test_the_site_lists_all_verbs',
-           'test_commands_of_the_readme_are_read_by_the_parser', 'test_a_wrong_command_line_is_one_sentence']
+           'test_commands_of_the_readme_are_read_by_the_parser', 'test_a_wrong_command_line_is_one_sentence',
+           'test_sizing_loads_the_standard_library_only']
 
-# %% ../../nbs/tests/test_verbs.ipynb #5f76cee9
+# %% ../../nbs/tests/test_verbs.ipynb #f18a7da6
 import argparse, re, shlex, subprocess, sys
 import pytest
 from ..cli import VERBS, load_verb, main, parser
-from .test_gates import NOTEBOOKS, ROOT, _read
+from .test_gates import NOTEBOOKS, PACKAGE, ROOT, _read
 
 # %% ../../nbs/tests/test_verbs.ipynb #11afc342
 def _leaves(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
@@ -78,3 +79,10 @@ def test_a_wrong_command_line_is_one_sentence(typed):
     code = 'import sys; from iteragpu_lab.cli import main; sys.exit(main())'
     done = subprocess.run([sys.executable, '-c', code, *typed.split()], capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == '' and len(done.stderr.splitlines()) == 1
+
+# %% ../../nbs/tests/test_verbs.ipynb #0421fe0c
+def test_sizing_loads_the_standard_library_only():
+    code = "import sys; from iteragpu_lab.cli import main; main(['estimate', '--parameters', '1', '--bits', '8', '--json']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, '-S', '-c', f'import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); {code}'], capture_output=True, text=True)
+    loaded = {o.split('.')[0] for o in done.stderr.split()}
+    assert 'iteragpu_lab' in loaded and loaded - {'iteragpu_lab', '__main__', '__mp_main__'} <= set(sys.stdlib_module_names)
