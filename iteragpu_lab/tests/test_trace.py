@@ -12,8 +12,8 @@ __all__ = ['torch', 'RECORDS', 'MEASURED', 'SCRIPT', 'test_replay_repeats_every_
            'test_the_command_writes_a_document_and_a_snapshot', 'test_the_live_set_is_what_was_not_freed',
            'test_attention_choice']
 
-# %% ../../nbs/tests/test_trace.ipynb #59b52ead
-import json, os, pickle, re
+# %% ../../nbs/tests/test_trace.ipynb #d3897fed
+import json, os, pickle, re, threading
 import pytest
 from hypothesis import given, settings, strategies as st
 from ..benchmarks.allocator_sequences import read_records, replay_record
@@ -100,7 +100,7 @@ def test_facts_of_one_trace():
     assert {"parameter", "gradient"} <= set(log.kinds.values())
     assert estimate.peak.process_bytes == estimate.peak.reserved_bytes + 552_402_944 + 92 * MIB
 
-# %% ../../nbs/tests/test_trace.ipynb #56a57c61
+# %% ../../nbs/tests/test_trace.ipynb #73a2f049
 def build_nothing(device): return None
 def step_killed(state): os.kill(os.getpid(), 9)
 def step_wrong(state): raise KeyError("layer 7")
@@ -111,7 +111,8 @@ def test_faults_are_sentences(step, sentence):
     assert not torch.cuda.is_available() or torch.version.cuda
 
 def test_what_cannot_travel_is_refused():
-    with open(os.devnull) as file, pytest.raises(Refused, match="cannot be sent"): trace(build_nothing, lambda state: file.read())
+    lock = threading.Lock()
+    with pytest.raises(Refused, match="cannot be sent"): trace(build_nothing, lambda state: lock.acquire())
 
 @pytest.mark.parametrize("arguments, words", [(["trace", "nowhere.py:a,b"], "not a file"), (["trace", "nowhere.py"], "two functions"),
                                               (["trace", "x.py:a,b", "--gpu", "voodoo2"], "not a file|accepted are")])
