@@ -17,7 +17,7 @@ from .pages import Attached, Page, open_page, stored
 from .runs import figures, flags, quality
 from ..units import gib, usd
 
-# %% ../../nbs/record/30_render.ipynb #bdfa26ec
+# %% ../../nbs/record/30_render.ipynb #10b48bb3
 @dataclass(frozen=True)
 class Section:
     "A heading with paragraphs and a table"
@@ -30,48 +30,59 @@ def _lines(page: Page) -> tuple[tuple[str, ...], ...]:
     q = page.question
     budget = 'not stated' if q.budget_usd_cents is None else usd(q.budget_usd_cents)
     fixed = '; '.join(f'{k} = {json.dumps(v, ensure_ascii=False)}' for k, v in q.fixed.items()) or 'nothing stated'
-    return (('', 'stated'), ('hypothesis', q.hypothesis), ('figure that decides', q.quantity), ('expected direction', q.direction), ('expected size', q.size),
-            ('counts as support', q.threshold), ('the one variable', f'{q.variable}: {", ".join(q.values)}'), ('kept the same', fixed), ('measured by', q.rule),
-            ('stops when', q.stop_rule), ('budget', budget), ('results seen before', 'yes' if q.data_seen else 'no'), *(('note', o) for o in q.notes))
+    return (('', 'stated'), ('hypothesis', q.hypothesis), ('figure that decides', q.quantity),
+            ('expected direction', q.direction), ('expected size', q.size),
+            ('counts as support', q.threshold), ('the one variable', f'{q.variable}: {", ".join(q.values)}'),
+            ('kept the same', fixed), ('measured by', q.rule),
+            ('stops when', q.stop_rule), ('budget', budget), ('results seen before', 'yes' if q.data_seen else 'no'),
+            *(('note', o) for o in q.notes))
 
 def _seal_line(page: Page) -> str:
     if not page.sealed_at: return 'Draft: not sealed. Nothing here was fixed before results.'
     if not page.intact: return f'THE SEAL IS BROKEN: these words are not the ones sealed at {page.sealed_at}.'
-    return f'Sealed at {page.sealed_at}, SHA-256 {page.sealed_sha256}. The seal orders events in this book by this machine\'s clock; it proves nothing to others.'
+    return (f'Sealed at {page.sealed_at}, SHA-256 {page.sealed_sha256}. The seal orders events in this book '
+            'by the clock of this machine; it proves nothing to others.')
 
-# %% ../../nbs/record/30_render.ipynb #1afa74d7
+# %% ../../nbs/record/30_render.ipynb #947ed979
 def _amount(n: int | None) -> str: return 'unknown' if n is None else gib(n)
 
 def _estimate_row(attached: Attached, estimate: Estimate, first_run: str | None) -> tuple[str, ...]:
     late = '' if first_run is None or attached.made_at < first_run else 'made after the first run: no prediction'
     peak = estimate.peak
-    return (attached.made_at, str(estimate.model.get('name') or estimate.model.get('preset') or ''), peak.moment, _amount(peak.allocated_bytes), _amount(peak.reserved_bytes),
+    return (attached.made_at, str(estimate.model.get('name') or estimate.model.get('preset') or ''), peak.moment,
+            _amount(peak.allocated_bytes), _amount(peak.reserved_bytes),
             _amount(peak.process_bytes), attached.sha256[:12], late)
 
 def _seconds(values: Sequence[float]) -> str: return f'{median(values):.6g} s' if values else 'not measured'
 
 def _how_it_ended(run: Measurement, early: bool) -> str:
     said = ['began before the seal'] if early else []
-    if run.failure: said.append(' '.join(f'{k} {v}' for k, v in run.failure.items() if k in ('phase', 'repetition', 'error', 'message') and v is not None)[:200])
+    if run.failure:
+        said.append(' '.join(f'{k} {v}' for k, v in run.failure.items()
+                             if k in ('phase', 'repetition', 'error', 'message') and v is not None)[:200])
     return '; '.join(said + flags(run))
 
 def _run_row(page: Page, attached: Attached, run: Measurement) -> tuple[str, ...]:
     found = figures(run)
     peaks = found['peak_allocated_bytes'] or found['first_peak_allocated_bytes']
     good = ', '.join(f'{k} {v:.6g}' for k, v in quality([run]).items()) or 'not measured'
-    return (attached.made_at, run.run_id[:12], run.status, str((run.environment.get('gpu') or {}).get('name') or ''), _seconds(found['first_seconds']), _seconds(found['steady_seconds']),
+    return (attached.made_at, run.run_id[:12], run.status, str((run.environment.get('gpu') or {}).get('name') or ''),
+            _seconds(found['first_seconds']), _seconds(found['steady_seconds']),
             _amount(max(peaks, default=None)), good, attached.sha256[:12], _how_it_ended(run, page.early(attached)))
 
-# %% ../../nbs/record/30_render.ipynb #03842502
+# %% ../../nbs/record/30_render.ipynb #ab7ca085
 _ESTIMATE_HEAD = ('made', 'model', 'moment', 'allocated', 'reserved', 'process', 'document', 'remark')
-_RUN_HEAD = ('began', 'run', 'ended', 'GPU', 'first pass', 'steady, median', 'peak allocated', 'quality', 'document', 'remark')
+_RUN_HEAD = ('began', 'run', 'ended', 'GPU', 'first pass', 'steady, median', 'peak allocated', 'quality', 'document',
+             'remark')
 
 def _counts(page: Page) -> str:
     listed = '' if sum(page.run_counts.values()) == len(page.runs) else f'; the latest {len(page.runs)} are listed'
-    return ', '.join(f'{n} {status.replace("_", " ")}' for status, n in page.run_counts.items()) + listed if page.run_counts else 'None yet.'
+    return ', '.join(f'{n} {status.replace("_", " ")}' for status,
+                     n in page.run_counts.items()) + listed if page.run_counts else 'None yet.'
 
 def _deviations(page: Page) -> Section:
-    said = tuple((f'{o.at}{f", changed: {o.change}" if o.change else ""}', o.text) for o in page.notes if o.kind == 'deviation')
+    said = tuple((f'{o.at}{f", changed: {o.change}" if o.change else ""}', o.text) for o in page.notes
+                 if o.kind == 'deviation')
     return Section('Deviations from what was sealed', () if said else ('None recorded.',), quoted=said)
 
 def sections(page: Page, # from `open_page`
@@ -83,11 +94,15 @@ def sections(page: Page, # from `open_page`
     runs = tuple(_run_row(page, o, documents[o.sha256]) for o in page.runs)
     orders = f'Orders: {", ".join(page.orders)}.' if page.orders else 'No order is named.'
     notes = tuple((f'{o.at}, {o.kind}', o.text) for o in page.notes if o.kind != 'deviation')
-    said = tuple((f'{o.at}: {o.verdict}{"" if o is page.conclusion else " (superseded)"}', o.text) for o in page.conclusions)
+    said = tuple((f'{o.at}: {o.verdict}{"" if o is page.conclusion else " (superseded)"}', o.text)
+                 for o in page.conclusions)
     return [Section('Asked and expected', (_seal_line(page), orders), _lines(page)), _deviations(page),
-            Section('Estimates, not measurements', () if estimates else ('None.',), (_ESTIMATE_HEAD, *estimates) if estimates else ()),
+            Section('Estimates, not measurements', () if estimates else ('None.',), (_ESTIMATE_HEAD, *estimates)
+                    if estimates else ()),
             Section('Runs', (_counts(page),), (_RUN_HEAD, *runs) if runs else ()),
-            Section('Other documents', () if page.attachments else ('None.',), (('made', 'kind', 'SHA-256'), *((o.made_at, o.kind, o.sha256) for o in page.attachments)) if page.attachments else ()),
+            Section('Other documents', () if page.attachments else ('None.',),
+                    (('made', 'kind', 'SHA-256'), *((o.made_at, o.kind, o.sha256) for o in page.attachments))
+                    if page.attachments else ()),
             Section('Observations', () if notes else ('None.',), quoted=notes),
             Section('Conclusion', () if said else ('None yet.',), quoted=said)]
 
@@ -99,8 +114,11 @@ def page_sections(book: Book, # an open book
     documents = {o.sha256: parse(stored(book, o.sha256), o.kind) for o in (*found.estimates, *found.runs)}
     return found, sections(found, documents)
 
-# %% ../../nbs/record/30_render.ipynb #f2edd623
-def _plain(text: str) -> str: return html.escape(' '.join(str(text).split()), quote=False).replace('\\', '\\\\').replace('|', '\\|').replace('`', '\\`')
+# %% ../../nbs/record/30_render.ipynb #32621bb1
+def _plain(text: str) -> str:
+    return html.escape(' '.join(str(text).split()), quote=False).replace('\\', '\\\\').replace('|',
+                                                                                               '\\|').replace('`',
+                                                                                                              '\\`')
 
 def _markdown_table(table: Sequence[Sequence[str]]) -> list[str]:
     head, *rows = (f'| {" | ".join(map(_plain, row))} |' for row in table)
@@ -110,7 +128,9 @@ def _markdown_section(section: Section) -> list[str]:
     out = [f'## {section.title}', '']
     for text in section.paragraphs: out += [_plain(text), '']
     if section.table: out += _markdown_table(section.table)
-    for source, text in section.quoted: out += [f'**{_plain(source)}**', '', *(f'> {html.escape(o, quote=False)}' for o in text.splitlines() or ['']), '']
+    for source, text in section.quoted:
+        out += [f'**{_plain(source)}**', '', *(f'> {html.escape(o, quote=False)}' for o in text.splitlines() or ['']),
+                '']
     return out
 
 def page_markdown(book: Book, # an open book
@@ -118,11 +138,13 @@ def page_markdown(book: Book, # an open book
                  ) -> str: # Markdown
     "A page for reading and printing"
     found, parts = page_sections(book, page)
-    return '\n'.join([f'# Page {page}: {_plain(found.question.question)}', '', *(line for o in parts for line in _markdown_section(o))])
+    return '\n'.join([f'# Page {page}: {_plain(found.question.question)}', '',
+                      *(line for o in parts for line in _markdown_section(o))])
 
-# %% ../../nbs/record/30_render.ipynb #db35804a
+# %% ../../nbs/record/30_render.ipynb #b3dda902
 _STYLE = ('body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}'
-          'table{border-collapse:collapse;display:block;overflow-x:auto}th,td{border:1px solid #767676;padding:.25rem .5rem;text-align:left;vertical-align:top}'
+          'table{border-collapse:collapse;display:block;overflow-x:auto}'
+          'th,td{border:1px solid #767676;padding:.25rem .5rem;text-align:left;vertical-align:top}'
           'th{background:#f0f0f0}blockquote{white-space:pre-wrap;border-left:4px solid #767676;margin:.5rem 0;padding:.25rem 1rem}')
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -132,7 +154,8 @@ def _html_table(table: Sequence[Sequence[str]]) -> str:
     return f'<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 def _html_section(section: Section) -> str:
-    quoted = ''.join(f'<p><strong>{html.escape(a)}</strong></p><blockquote>{html.escape(b)}</blockquote>' for a, b in section.quoted)
+    quoted = ''.join(f'<p><strong>{html.escape(a)}</strong></p><blockquote>{html.escape(b)}</blockquote>' for a,
+                     b in section.quoted)
     return (f'<h2>{html.escape(section.title)}</h2>' + ''.join(f'<p>{html.escape(o)}</p>' for o in section.paragraphs)
             + (_html_table(section.table) if section.table else '') + quoted)
 
@@ -152,8 +175,9 @@ def page_html(book: Book, # an open book
             f'<meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title><style>{_STYLE}</style></head>'
             f'<body>{page_fragment(title, parts)}</body></html>\n')
 
-# %% ../../nbs/record/30_render.ipynb #0ca5caf4
+# %% ../../nbs/record/30_render.ipynb #7e43a599
 class PageView:
     "A page that a notebook shows"
     def __init__(self, book: Book, page: int): self.page, self.parts = page_sections(book, page)
-    def _repr_html_(self) -> str: return page_fragment(f'Page {self.page.number}: {self.page.question.question}', self.parts)
+    def _repr_html_(self) -> str:
+        return page_fragment(f'Page {self.page.number}: {self.page.question.question}', self.parts)

@@ -20,7 +20,7 @@ from ..record.book import Book
 from ..record.pages import add_order, attach, new_page, seal
 from ..record.support import confirmed, redact, shown_hash, support_request
 
-# %% ../../nbs/tests/test_support.ipynb #b7b61125
+# %% ../../nbs/tests/test_support.ipynb #35b0fde6
 ALNUM, HEX, B58 = string.ascii_letters + string.digits, '0123456789abcdef', '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 class Maker:
@@ -29,7 +29,9 @@ class Maker:
     def of(self, alphabet, n): return ''.join(self.r.choice(alphabet) for _ in range(n))
     def b64(self, n): return base64.b64encode(self.r.randbytes(n)).decode()
     def url64(self, n): return base64.urlsafe_b64encode(self.r.randbytes(n)).decode().rstrip('=')
-    def word(self): return self.r.choice(['correct', 'horse', 'battery', 'staple', 'sommer', 'hunter', 'Dragon', 'letmein', 'Zürich']) + self.of('0123456789!$%', 3)
+    def word(self):
+        return self.r.choice(['correct', 'horse', 'battery', 'staple', 'sommer', 'hunter', 'Dragon', 'letmein',
+                              'Zürich']) + self.of('0123456789!$%', 3)
     def person(self): return self.r.choice(['alice', 'bob', 'mwilliams', 'j.doe', 'svetlana', 'wang_wei', 'o-connor'])
 
 def base58check(payload):
@@ -38,39 +40,73 @@ def base58check(payload):
     while n: n, digit = divmod(n, 58); out = B58[digit] + out
     return '1' * (len(data) - len(data.lstrip(b'\0'))) + out
 
-# %% ../../nbs/tests/test_support.ipynb #f5cd44e4
+# %% ../../nbs/tests/test_support.ipynb #b32bd891
 KEYS = { # a key with a form of its own: it may stand anywhere
-    'huggingface': lambda m: 'hf_' + m.of(string.ascii_letters, 34), 'github': lambda m: m.r.choice(['ghp_', 'gho_', 'ghs_']) + m.of(ALNUM, 36), 'github fine': lambda m: f'github_pat_{m.of(ALNUM, 22)}_{m.of(ALNUM, 59)}',
-    'openai': lambda m: 'sk-proj-' + m.url64(36), 'openai old': lambda m: 'sk-' + m.of(ALNUM, 48), 'anthropic': lambda m: 'sk-ant-api03-' + m.url64(60), 'aws id': lambda m: 'AKIA' + m.of(string.ascii_uppercase + '234567', 16),
-    'google': lambda m: 'AIza' + m.url64(27)[:35], 'slack': lambda m: f'xoxb-{m.of(string.digits, 12)}-{m.of(string.digits, 12)}-{m.of(ALNUM, 24)}', 'gitlab': lambda m: 'glpat-' + m.url64(15), 'npm': lambda m: 'npm_' + m.of(ALNUM, 36),
-    'pypi': lambda m: 'pypi-AgEIcHlwaS5vcmc' + m.url64(60), 'jwt': lambda m: f'eyJhbGciOiJIUzI1NiJ9.eyJ{m.url64(30)}.{m.url64(32)}', 'stripe': lambda m: 'sk_live_' + m.of(ALNUM, 24), 'sendgrid': lambda m: f'SG.{m.url64(16)}.{m.url64(32)}',
-    'telegram': lambda m: f'{m.of("123456789", 10)}:AA{m.url64(24)[:33]}', 'groq': lambda m: 'gsk_' + m.of(ALNUM, 52), 'nvidia': lambda m: 'nvapi-' + m.url64(48), 'replicate': lambda m: 'r8_' + m.of(ALNUM, 37), 'wandb': lambda m: m.of(HEX, 40),
-    'ethereum': lambda m: '0x' + m.of(HEX, 40), 'bitcoin': lambda m: base58check(b'\0' + m.r.randbytes(20)), 'bitcoin segwit': lambda m: 'bc1q' + m.of('023456789acdefghjklmnpqrstuvwxyz', 38), 'tron': lambda m: base58check(b'A' + m.r.randbytes(20)),
-    'litecoin': lambda m: base58check(b'0' + m.r.randbytes(20)), 'solana': lambda m: m.of(B58, 44), 'transaction': lambda m: m.of(HEX, 64), 'wif': lambda m: base58check(b'\x80' + m.r.randbytes(32) + b'\1'), 'private key': lambda m: '0x' + m.of(HEX, 64),
-    'solana pair': lambda m: m.of(B58, 88), 'e-mail': lambda m: f'{m.person()}{m.of(string.digits, 2)}@{m.r.choice(["example.org", "mail.example.co.uk", "lab-42.example"])}', 'ipv4': lambda m: '.'.join(str(m.r.randint(2, 250)) for _ in range(4)),
-    'ipv6': lambda m: '2001:db8:' + ':'.join(m.of(HEX, 4) for _ in range(6)), 'azure': lambda m: m.b64(64), 'aws secret': lambda m: m.of(ALNUM, 40)}
+    'huggingface': lambda m: 'hf_' + m.of(string.ascii_letters, 34),
+    'github': lambda m: m.r.choice(['ghp_', 'gho_', 'ghs_']) + m.of(ALNUM, 36),
+    'github fine': lambda m: f'github_pat_{m.of(ALNUM, 22)}_{m.of(ALNUM, 59)}',
+    'openai': lambda m: 'sk-proj-' + m.url64(36), 'openai old': lambda m: 'sk-' + m.of(ALNUM, 48),
+    'anthropic': lambda m: 'sk-ant-api03-' + m.url64(60), 'aws id': lambda m: 'AKIA'
+    + m.of(string.ascii_uppercase + '234567', 16),
+    'google': lambda m: 'AIza' + m.url64(27)[:35],
+    'slack': lambda m: f'xoxb-{m.of(string.digits, 12)}-{m.of(string.digits, 12)}-{m.of(ALNUM, 24)}',
+    'gitlab': lambda m: 'glpat-' + m.url64(15), 'npm': lambda m: 'npm_' + m.of(ALNUM, 36),
+    'pypi': lambda m: 'pypi-AgEIcHlwaS5vcmc' + m.url64(60),
+    'jwt': lambda m: f'eyJhbGciOiJIUzI1NiJ9.eyJ{m.url64(30)}.{m.url64(32)}', 'stripe': lambda m: 'sk_live_'
+    + m.of(ALNUM, 24), 'sendgrid': lambda m: f'SG.{m.url64(16)}.{m.url64(32)}',
+    'telegram': lambda m: f'{m.of("123456789", 10)}:AA{m.url64(24)[:33]}', 'groq': lambda m: 'gsk_' + m.of(ALNUM, 52),
+    'nvidia': lambda m: 'nvapi-' + m.url64(48), 'replicate': lambda m: 'r8_' + m.of(ALNUM, 37),
+    'wandb': lambda m: m.of(HEX, 40),
+    'ethereum': lambda m: '0x' + m.of(HEX, 40), 'bitcoin': lambda m: base58check(b'\0' + m.r.randbytes(20)),
+    'bitcoin segwit': lambda m: 'bc1q' + m.of('023456789acdefghjklmnpqrstuvwxyz', 38),
+    'tron': lambda m: base58check(b'A' + m.r.randbytes(20)),
+    'litecoin': lambda m: base58check(b'0' + m.r.randbytes(20)), 'solana': lambda m: m.of(B58, 44),
+    'transaction': lambda m: m.of(HEX, 64), 'wif': lambda m: base58check(b'\x80' + m.r.randbytes(32) + b'\1'),
+    'private key': lambda m: '0x' + m.of(HEX, 64),
+    'solana pair': lambda m: m.of(B58, 88),
+    'e-mail': lambda m: f'{m.person()}{m.of(string.digits, 2)}@{m.r.choice(["example.org", "mail.example.co.uk", "lab-42.example"])}',
+    'ipv4': lambda m: '.'.join(str(m.r.randint(2, 250)) for _ in range(4)),
+    'ipv6': lambda m: '2001:db8:' + ':'.join(m.of(HEX, 4) for _ in range(6)), 'azure': lambda m: m.b64(64),
+    'aws secret': lambda m: m.of(ALNUM, 40)}
 PLACES = ( # lines that hold a key as it is
-    'ValueError: invalid credentials {0}', '2026-11-30 17:01:02,345 ERROR client: request with {0} was refused', '{{"id": 7, "detail": "{0} is not allowed"}}', "huggingface_hub.errors.HfHubHTTPError: 401 for ('{0}',)",
-    '    raise RuntimeError(f"got {0}")', '$ python train.py --note {0} --seed 42', 'INFO:root:{0}', 'export NOTE={0}', 'curl https://api.example.org/v1/jobs/{0}', '[rank0]: {0}', "  args = ['-m', '{0}', '--fp16']", 'seen <{0}>, retrying', 'key: {0}',
+    'ValueError: invalid credentials {0}', '2026-11-30 17:01:02,345 ERROR client: request with {0} was refused',
+    '{{"id": 7, "detail": "{0} is not allowed"}}', "huggingface_hub.errors.HfHubHTTPError: 401 for ('{0}',)",
+    '    raise RuntimeError(f"got {0}")', '$ python train.py --note {0} --seed 42', 'INFO:root:{0}',
+    'export NOTE={0}', 'curl https://api.example.org/v1/jobs/{0}', '[rank0]: {0}', "  args = ['-m', '{0}', '--fp16']",
+    'seen <{0}>, retrying', 'key: {0}',
     'x = "{0}"  # do not commit', '| note | {0} |', '{0}')
 
-# %% ../../nbs/tests/test_support.ipynb #8cf9d0bd
+# %% ../../nbs/tests/test_support.ipynb #bef66946
 NAMED = ( # a value that only its name gives away
-    'PASSWORD={0}', 'password: {0}', '"password": "{0}"', "db_password='{0}'", 'export PGPASSWORD={0}', '--password {0}', '--password={0}', '"client_secret": "{0}"', 'WANDB_API_KEY={0}', 'secret_key = "{0}"', 'my password is {0}', 'passphrase: {0}',
-    "os.environ['HF_TOKEN'] = '{0}'", '-e MYSQL_ROOT_PASSWORD={0}', 'access_token={0}&x=1', 'Authorization: Bearer {0}', 'Authorization=Bearer {0}', '-H "Authorization: Basic {0}"', 'Cookie: session={0}; theme=dark', 'X-Api-Key: {0}', "headers={{'x-auth-token': '{0}'}}",
-    'curl -u admin:{0} https://example.org', 'sshpass -p {0} ssh host', 'mysql -u root -p{0} db', 'redis-cli -a {0} ping', 'login(token="{0}")', "{{'api_key': '{0}'}}", 'AccountKey={0};EndpointSuffix=core', '密码：{0}', 'ENCRYPTION_KEY={0}', "'private_key': '{0}'")
+    'PASSWORD={0}', 'password: {0}', '"password": "{0}"', "db_password='{0}'", 'export PGPASSWORD={0}',
+    '--password {0}', '--password={0}', '"client_secret": "{0}"', 'WANDB_API_KEY={0}', 'secret_key = "{0}"',
+    'my password is {0}', 'passphrase: {0}',
+    "os.environ['HF_TOKEN'] = '{0}'", '-e MYSQL_ROOT_PASSWORD={0}', 'access_token={0}&x=1',
+    'Authorization: Bearer {0}', 'Authorization=Bearer {0}', '-H "Authorization: Basic {0}"',
+    'Cookie: session={0}; theme=dark', 'X-Api-Key: {0}', "headers={{'x-auth-token': '{0}'}}",
+    'curl -u admin:{0} https://example.org', 'sshpass -p {0} ssh host', 'mysql -u root -p{0} db',
+    'redis-cli -a {0} ping', 'login(token="{0}")', "{{'api_key': '{0}'}}", 'AccountKey={0};EndpointSuffix=core',
+    '密码：{0}', 'ENCRYPTION_KEY={0}', "'private_key': '{0}'")
 WITH_USER = ( # a person's name: every line shows it once or more
-    'File "/home/{0}/exp/train.py", line 3, in <module>', '/Users/{0}/Library/Caches/x: no such file', 'C:\\Users\\{0}\\AppData\\Local\\Temp\\a.py', '{{"path": "C:\\\\Users\\\\{0}\\\\model.bin"}}', 'ls: cannot access /home/{0}/data; owner {0}', '{0}@gpu-box:~/exp$ python train.py',
+    'File "/home/{0}/exp/train.py", line 3, in <module>', '/Users/{0}/Library/Caches/x: no such file',
+    'C:\\Users\\{0}\\AppData\\Local\\Temp\\a.py', '{{"path": "C:\\\\Users\\\\{0}\\\\model.bin"}}',
+    'ls: cannot access /home/{0}/data; owner {0}', '{0}@gpu-box:~/exp$ python train.py',
     'ssh {0}@node7.cluster nvidia-smi', 'USER={0}', '(base) {0}@gpu-box:~$ ls')
-URLS = ('https://{0}:{1}@files.example.org/a.git', 'postgresql://{0}:{1}@10.1.2.3:5432/db', 'https://s3.example.org/bucket/f?X-Amz-Signature={0}&X-Amz-Credential={1}', 'git clone https://{1}@github.com/o/r', 'GET /x HTTP/1.1 http://h.example/p?user={0}&sig={1}', 'wss://h.example/s#access={1}')
+URLS = ('https://{0}:{1}@files.example.org/a.git', 'postgresql://{0}:{1}@10.1.2.3:5432/db',
+        'https://s3.example.org/bucket/f?X-Amz-Signature={0}&X-Amz-Credential={1}',
+        'git clone https://{1}@github.com/o/r', 'GET /x HTTP/1.1 http://h.example/p?user={0}&sig={1}',
+        'wss://h.example/s#access={1}')
 
-# %% ../../nbs/tests/test_support.ipynb #d52a6ebe
-def _pem(m): return f'-----BEGIN {m.r.choice(["RSA ", "EC ", "OPENSSH ", ""])}PRIVATE KEY-----\n' + '\n'.join(m.b64(48) for _ in range(4)) + m.r.choice(['\n-----END PRIVATE KEY-----', ''])
+# %% ../../nbs/tests/test_support.ipynb #a1d4a009
+def _pem(m):
+    return f'-----BEGIN {m.r.choice(["RSA ", "EC ", "OPENSSH ", ""])}PRIVATE KEY-----\n' + '\n'.join(m.b64(48)
+            for _ in range(4)) + m.r.choice(['\n-----END PRIVATE KEY-----', ''])
 
 def _phrase(m):
     words = data_path('orders', 'bip39-english.txt').read_text().split()
     picked = [m.r.choice(words) for _ in range(m.r.choice([12, 24]))]
-    return m.r.choice([' '.join(picked), ', '.join(picked), '\n'.join(f'{i}. {o}' for i, o in enumerate(picked, 1)), ' '.join(picked).upper()]), picked
+    return m.r.choice([' '.join(picked), ', '.join(picked), '\n'.join(f'{i}. {o}' for i, o in enumerate(picked, 1)),
+                       ' '.join(picked).upper()]), picked
 
 def _planted(m, i):
     "One line and what may not be left of it"
@@ -96,10 +132,11 @@ def _planted(m, i):
 
 CORPUS = [_planted(Maker(i), i) for i in range(300)]
 
-# %% ../../nbs/tests/test_support.ipynb #8f8a0525
+# %% ../../nbs/tests/test_support.ipynb #cd44d105
 @pytest.mark.parametrize('i', range(0, 300, 30))
 def test_no_planted_secret_survives(i):
-    left = [(line, secrets) for line, secrets in CORPUS[i:i + 30] if any(o.lower() in redact(line).text.lower() for o in secrets)]
+    left = [(line, secrets) for line, secrets in CORPUS[i:i + 30]
+            if any(o.lower() in redact(line).text.lower() for o in secrets)]
     assert left == []
 
 def test_no_planted_secret_survives_in_one_long_log():
@@ -113,7 +150,7 @@ def test_cleaning_twice_changes_nothing():
         once = redact(line)
         assert redact(once.text).text == once.text and redact(once.text).removed == {}
 
-# %% ../../nbs/tests/test_support.ipynb #6465bb25
+# %% ../../nbs/tests/test_support.ipynb #a502fc8c
 @pytest.mark.parametrize('kind', KEYS)
 def test_every_key_in_every_place(kind):
     m = Maker(kind)
@@ -121,7 +158,9 @@ def test_every_key_in_every_place(kind):
     assert left == []
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(NAMED), st.text(ALNUM + '!$%_-', min_size=6, max_size=30).filter(lambda o: not o.startswith('-') and any(c.isalpha() for c in o)))
+@given(st.sampled_from(NAMED), st.text(ALNUM + '!$%_-', min_size=6,
+                                       max_size=30).filter(lambda o: not o.startswith('-')
+                                                           and any(c.isalpha() for c in o)))
 def test_a_name_gives_any_value_away(line, secret):
     if secret.lower() in ('none', 'null', 'true', 'false') or secret.lower() in line.lower(): return
     assert secret not in redact(line.format(secret)).text
@@ -176,12 +215,17 @@ def test_what_is_kept_by_name_survives_and_nothing_else_does():
     text = redact(f'{kept} and {other} of order IG-2026-000042', [kept, 'IG-2026-000042']).text
     assert kept in text and other not in text and 'IG-2026-000042' in text
 
-# %% ../../nbs/tests/test_support.ipynb #702cca05
+# %% ../../nbs/tests/test_support.ipynb #01ada6ca
 @pytest.fixture
 def book(tmp_path):
-    q = new(Question, question='Fits?', hypothesis='yes', quantity='peak_allocated_bytes', direction='lower', size='half', threshold='45 %', variable='configuration.dtype', values=('a',), fixed={}, rule='3', stop_rule='3', budget_usd_cents=None)
-    run = new(Measurement, run_id='5d41402abc4b2a76b9719d911017c592', status='out_of_memory', configuration={'data': 'secret-customers.csv'}, effective={}, phases=(),
-              environment={'gpu': {'name': 'NVIDIA H200', 'uuid': 'GPU-5a3b1c2d-0011-2233-4455-66778899aabb'}, 'torch': {'version': '2.13.0+cu130'}, 'python': {'version': '3.11.7'}, 'driver': {'version': '580.159.04'}})
+    q = new(Question, question='Fits?', hypothesis='yes', quantity='peak_allocated_bytes', direction='lower',
+            size='half', threshold='45 %', variable='configuration.dtype', values=('a',), fixed={}, rule='3',
+            stop_rule='3', budget_usd_cents=None)
+    run = new(Measurement, run_id='5d41402abc4b2a76b9719d911017c592', status='out_of_memory',
+              configuration={'data': 'secret-customers.csv'}, effective={}, phases=(),
+              environment={'gpu': {'name': 'NVIDIA H200', 'uuid': 'GPU-5a3b1c2d-0011-2233-4455-66778899aabb'},
+                           'torch': {'version': '2.13.0+cu130'}, 'python': {'version': '3.11.7'},
+                           'driver': {'version': '580.159.04'}})
     with Book(tmp_path / 'book.sqlite', create=True) as book:
         page = new_page(book, q)
         seal(book, page)
@@ -190,16 +234,23 @@ def book(tmp_path):
         yield book
 
 def test_a_request_has_what_support_needs_and_no_more(book):
-    found = support_request(book, 1, 'python train.py', 'a result', 'File "/home/alice/train.py"\nOutOfMemoryError', 'batch 1')
-    for o in ('IG-1042', 'NVIDIA H200', 'GPU-5a3b1c2d-0011-2233-4455-66778899aabb', '2.13.0+cu130', '580.159.04', '5d41402abc4b2a76b9719d911017c592', 'out_of_memory', 'batch 1'): assert o in found.text
+    found = support_request(book, 1, 'python train.py', 'a result', 'File "/home/alice/train.py"\nOutOfMemoryError',
+                            'batch 1')
+    for o in ('IG-1042', 'NVIDIA H200', 'GPU-5a3b1c2d-0011-2233-4455-66778899aabb', '2.13.0+cu130', '580.159.04',
+              '5d41402abc4b2a76b9719d911017c592', 'out_of_memory', 'batch 1'):
+        assert o in found.text
     assert 'alice' not in found.text and 'customers' not in found.text and '-  File "/home/alice' not in found.text
     assert 'alice' in found.preview and found.removed == {'user': 1}
 
 def test_a_request_is_saved_only_as_it_was_shown(book):
     found = support_request(book, 1, 'a', 'b', 'c')
     assert confirmed(found, shown_hash(found)) == found.text
-    with pytest.raises(Refused, match='was not shown'): confirmed(support_request(book, 1, 'a', 'b', 'other'), shown_hash(found))
+    with pytest.raises(Refused, match='was not shown'):
+        confirmed(support_request(book, 1, 'a', 'b', 'other'), shown_hash(found))
 
-@pytest.mark.parametrize('steps, expected, error, sample, sentence', [('', 'b', 'c', '', 'needs steps'), ('a', ' ', 'c', '', 'needs expected'), ('a', 'b', '', '', 'needs error'), ('a', 'b', 'c', 'x' * 5000, 'reduce it'), ('a', 'b', 'c' * 70_000, '', 'at most 60,000')])
+@pytest.mark.parametrize('steps, expected, error, sample, sentence',
+                         [('', 'b', 'c', '', 'needs steps'), ('a', ' ', 'c', '', 'needs expected'),
+                          ('a', 'b', '', '', 'needs error'), ('a', 'b', 'c', 'x' * 5000, 'reduce it'),
+                          ('a', 'b', 'c' * 70_000, '', 'at most 60,000')])
 def test_an_incomplete_or_oversized_request_is_refused(book, steps, expected, error, sample, sentence):
     with pytest.raises(Refused, match=sentence): support_request(book, 1, steps, expected, error, sample)
