@@ -40,7 +40,7 @@ def architecture_of(name: str | None = None, config: str | None = None, checkpoi
 def _header(path: str) -> tuple[tuple[str, int, str], ...]:
     return tuple((line.name, line.bytes, line.source) for line in checkpoint_lines(read_checkpoint(path)))
 
-# %% ../../nbs/estimate/80_command.ipynb #c3feb8dd
+# %% ../../nbs/estimate/80_command.ipynb #3d4423af
 _TEXT = {'task': TASKS, 'dtype': ('bfloat16', 'float16', 'float32'), 'attention': ATTENTIONS, 'logits': ('all', 'last'),
          'kv_dtype': tuple(BYTES), 'optimizer': OPTIMIZERS, 'optimizer_mode': MODES,
          'checkpointing': CHECKPOINTING, 'autocast': ('bfloat16', 'float16'), 'loss': ('unfused', 'fused'),
@@ -48,7 +48,8 @@ _TEXT = {'task': TASKS, 'dtype': ('bfloat16', 'float16', 'float32'), 'attention'
 _HELP = {'task': 'what is run (default inference)', 'dtype': 'of weights and activations (default bfloat16)',
          'attention': 'attention implementation (default sdpa)',
          'logits': 'positions whose logits are made (default all)',
-         'kv_dtype': 'of the key-value cache (default: the dtype)', 'optimizer': 'default adamw',
+         'kv_dtype': 'of the key-value cache (default: the dtype)',
+         'optimizer': 'adamw (default), adamw-8bit, sgd, sgd-momentum or adafactor',
          'optimizer_mode': "PyTorch's implementation (default foreach)",
          'checkpointing': 'of activations (default none)',
          'autocast': 'compute dtype over float32 weights', 'loss': 'fused: logits are never whole (default unfused)',
@@ -79,7 +80,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--checkpoint', metavar='PATH', help='safetensors or GGUF, whose headers are read')
     parser.add_argument('--bits', type=whole_argument('bits', 1, 64), metavar='B',
                         help='storage width with --parameters, 1 to 64 bits; rounded up to whole bytes')
-    for name, choices in _TEXT.items(): parser.add_argument(_flag(name), choices=choices, help=_HELP[name])
+    for name, choices in _TEXT.items():
+        parser.add_argument(_flag(name), choices=choices, metavar='KIND' if len(','.join(choices)) > 40 else None,
+                            help=_HELP[name])
     for name, (text, low, high) in _WHOLE.items(): parser.add_argument(_flag(name),
             type=whole_argument(name.replace('_', ' '), low, high), metavar='N', help=text)
     parser.add_argument('--weights', metavar='FORMAT',

@@ -5,18 +5,19 @@
 # %% auto #0
 __all__ = ['DTYPES', 'HIDDEN_FACTOR', 'SEED', 'SLOWDOWNS', 'IDLE', 'LOW_CLOCK', 'SHORTEST_ENERGY_WINDOW_SECONDS', 'FRESH_SECONDS',
            'NO_PASSES', 'PARTIAL', 'TOO_FEW', 'SLOW_START', 'SMALLEST_DRIFT', 'CHANCE', 'IDLE_BYTES', 'FIRST_PASSES',
-           'WARM_PASSES', 'NOTES', 'DIED', 'EXIT_CODES', 'MEASURE', 'NetworkSettings', 'DeviceProbe', 'EventPair',
-           'join_nvml', 'DriverState', 'read_driver', 'driver_state', 'energy_millijoules', 'slowdowns', 'driver_entry',
-           'Phase', 'row_without_passes', 'measure_phase', 'numbers_in', 'build_network', 'repeated', 'in_effect',
-           'network_phases', 'forward_phases', 'requested_bytes', 'largest_free_block', 'memory_explanation',
-           'BoundHit', 'status_of', 'failure_of', 'forget_frames', 'run_phases', 'partial_path', 'refuse_taken',
-           'PartialFile', 'spread_of', 'slow_first', 'trend_chance', 'drifting', 'steadiness', 'process_bytes_of',
-           'memory_flags', 'summary_of', 'synthetic_model', 'run_header', 'measurement_from', 'not_in_effect',
-           'signals_handled', 'open_device', 'measure_phases', 'measure_network', 'recover', 'measurement_text',
-           'add_network_arguments', 'network_settings', 'show_measurement', 'measure_verb']
+           'WARM_PASSES', 'NOTES', 'NOTHING_USED', 'DIED', 'EXIT_CODES', 'MEASURE', 'NetworkSettings', 'DeviceProbe',
+           'EventPair', 'join_nvml', 'DriverState', 'read_driver', 'driver_state', 'energy_millijoules', 'slowdowns',
+           'driver_entry', 'Phase', 'row_without_passes', 'measure_phase', 'numbers_in', 'build_network', 'repeated',
+           'in_effect', 'network_phases', 'forward_phases', 'requested_bytes', 'largest_free_block',
+           'memory_explanation', 'BoundHit', 'status_of', 'failure_of', 'forget_frames', 'run_phases', 'partial_path',
+           'refuse_taken', 'PartialFile', 'spread_of', 'slow_first', 'trend_chance', 'drifting', 'steadiness',
+           'process_bytes_of', 'memory_flags', 'summary_of', 'synthetic_model', 'run_header', 'measurement_from',
+           'not_in_effect', 'signals_handled', 'used_device', 'open_device', 'measure_phases', 'measure_network',
+           'recover', 'measurement_text', 'add_network_arguments', 'network_settings', 'show_measurement',
+           'measure_verb']
 
-# %% ../../nbs/measure/02_protocol.ipynb #39d02d7b
-import argparse, contextlib, gc, json, os, re, signal, statistics, sys, threading, time, traceback, uuid
+# %% ../../nbs/measure/02_protocol.ipynb #932775a0
+import argparse, contextlib, gc, json, os, re, signal, statistics, threading, time, traceback, uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -759,7 +760,17 @@ def signals_handled(action: Any) -> Iterator[None]: # what to do; signals that w
     finally:
         for number, handler in old.items(): signal.signal(number, handler)
 
-# %% ../../nbs/measure/02_protocol.ipynb #b0fa82b0
+# %% ../../nbs/measure/02_protocol.ipynb #2579ae22
+NOTHING_USED = dict(phase=None, repetition=None, error_type=None,
+                    error='the work allocated nothing on the device: nothing was measured', explanation=None,
+                    reasons=dict(phase='no phase failed', error_type='no error was raised'))
+
+def used_device(rows: Sequence[PhaseRow], # measured
+               ) -> bool:
+    "Whether any phase had memory on the device"
+    return any(o.peak_allocated_bytes is not None for o in rows)
+
+# %% ../../nbs/measure/02_protocol.ipynb #bf75aaec
 def open_device(device: str, # 'cuda:N'
                ) -> tuple[Any, DeviceProbe, int | None]: # torch, the proven device, what others held on it
     "Load PyTorch and prove the device, or refuse in one sentence"
@@ -794,6 +805,7 @@ def measure_phases(probe: DeviceProbe, # proven
         status, failure = run_phases(probe, phases, started, finished,
                                      header['effective']['used_by_others_bytes'])
         with signals_handled(signal.SIG_IGN):
+            if status == 'done' and not used_device(rows): status, failure = 'failed', NOTHING_USED
             retries = answer('retries', lambda: probe.cuda.memory_stats(probe.device)['num_alloc_retries'],
                              {})
             measurement = measurement_from(header, rows, status, failure, utc_now(), retries, summarize(rows))
@@ -872,7 +884,7 @@ def _recovered(path: Path, status: str, error: str) -> Measurement:
     except (KeyError, TypeError, UnicodeDecodeError) as e:
         raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #d0c9ecae
+# %% ../../nbs/measure/02_protocol.ipynb #cab79e7e
 def _milliseconds(seconds: float | None) -> str:
     return 'unknown' if seconds is None else f'{1000 * seconds:,.3f}'
 def _mebibytes(n: int | None) -> str: return 'unknown' if n is None else f'{n / 2**20:,.1f}'
@@ -893,18 +905,24 @@ def _failure_lines(failure: Mapping[str, Any]) -> list[str]:
              columns(figures, 'lr') if figures else '']
     return [line for i, line in enumerate(lines) if line or not i]
 
+def _against_line(found: Mapping[str, Any]) -> str:
+    if found['verdict'] is None or found['difference_percent'] is None: return 'a against b: nothing can be said'
+    return (f'a against b: {found["verdict"]}; b takes {found["difference_percent"]:+.1f} % longer than a, '
+            f'drift of a {found["drift_percent"]:+.1f} %')
+
 def measurement_text(measurement: Measurement, # any
                     ) -> str: # lines for a terminal
     "A measurement for a reader"
-    m = measurement
-    head = [('phase', 'ms', 'event ms', 'allocated', 'peak alloc.', 'peak reserved'),
-            *map(_phase_cells, m.phases)]
-    process, lines = m.summary['process_bytes'], list(m.summary['flags'])
-    used = f'{exact(process)} = {gib(process)}' if process else f'unknown: {m.summary["reasons"].get("process_bytes", "")}'
+    m, s = measurement, measurement.summary
+    head = [('phase', 'ms', 'event ms', 'allocated', 'peak alloc.', 'peak reserved')]
+    process = s['process_bytes']
+    used = f'{exact(process)} = {gib(process)}' if process else f'unknown: {s["reasons"].get("process_bytes", "")}'
     out = [strong(f'Measurement on {m.effective["device_name"]}, status {m.status}'), '',
-           columns(head, 'lrrrrr'), '', 'Memory in MiB = 2^20 B; allocated is part of reserved.',
-           f'Process on the device: {used}', *lines, *m.summary['warm']['steadiness']['flags']]
-    return '\n'.join(out + (_failure_lines(m.failure) if m.failure else []))
+           columns([*head, *map(_phase_cells, m.phases)], 'lrrrrr'), '',
+           'Memory in MiB = 2^20 B; allocated is part of reserved.', f'Process on the device: {used}']
+    if 'against' in s: out.append(_against_line(s['against']))
+    out += [*s['flags'], *s['warm']['steadiness']['flags'], *(_failure_lines(m.failure) if m.failure else [])]
+    return '\n'.join(out)
 
 # %% ../../nbs/measure/02_protocol.ipynb #288aed41
 EXIT_CODES = dict(done=0, out_of_memory=1, failed=1, incomplete=1, cancelled=130, bound_hit=3)

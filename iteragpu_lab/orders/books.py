@@ -65,7 +65,7 @@ def _next_id(db: sqlite3.Connection, table: str, prefix: str) -> str:
     # Rows are never removed, so their number is the last id.
     return f'{prefix}-{db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] + 1:04d}'
 
-# %% ../../nbs/orders/50_books.ipynb #9753ff49
+# %% ../../nbs/orders/50_books.ipynb #2087a9eb
 ENVIRONMENTS = ('ubuntu', 'pytorch', 'blender', 'other')
 MAX_TEXT = 500 # characters of a free text
 
@@ -81,18 +81,21 @@ def free_text(text: str, # what was typed
     return text
 
 def _check_quote(quote: Quote) -> None:
-    if quote.duration_days not in (3, 7, 30) or not 1 <= quote.lots <= 10:
-        raise Refused('the quote is not of 3, 7 or 30 days and 1 to 10 lots; make a new one with: iteragpu '
-                      'price')
-    if quote.lot_price_usd_cents < 1 or quote.total_usd_cents != quote.lots * quote.lot_price_usd_cents:
-        raise Refused('the total of the quote is not its lots times its lot price; make a new one with: '
-                      'iteragpu price')
-    if quote.cards != quote.lots * quote.cards_per_lot:
-        raise Refused('the cards of the quote are not its lots times the cards of a lot; make a new one '
-                      'with: iteragpu price')
-    if not re.fullmatch('[0-9a-f]{64}', str(quote.tariff.get('sha256'))):
-        raise Refused('the quote does not carry the SHA-256 of its tariff; make a new one with: iteragpu '
-                      'price')
+    whole_lots = quote.lot_price_usd_cents > 0 and quote.total_usd_cents == quote.lots * quote.lot_price_usd_cents
+    holds = {
+        'the quote is not of 3, 7 or 30 days and 1 to 10 lots': quote.duration_days in (3, 7, 30)
+             and 1 <= quote.lots <= 10,
+        'the total of the quote is not its lots times its lot price': whole_lots,
+        'the cards of the quote are not its lots times the cards of a lot': quote.cards == quote.lots * quote.cards_per_lot,
+        'the quote lacks the SHA-256 of its tariff': bool(re.fullmatch('[0-9a-f]{64}', str(quote.tariff.get('sha256')))),
+    }
+    for fault, well in holds.items():
+        if not well: raise Refused(f'{fault}; make a new one with: iteragpu price')
+
+def _check_texts(quote: Quote) -> None:
+    "The words of a quote come from a tariff that anyone may have written"
+    tariff = (str(value) for key, value in quote.tariff.items() if key != 'sha256')
+    for text in (quote.gpu, quote.name, *quote.notes, *tariff): free_text(text, 'quote', 2000)
 
 def _check_environment(environment: str, text: str) -> None:
     if environment not in ENVIRONMENTS:
@@ -100,7 +103,7 @@ def _check_environment(environment: str, text: str) -> None:
     if environment == 'other' and not text:
         raise Refused('the environment other needs a text that says which; add it with --environment-text')
 
-# %% ../../nbs/orders/50_books.ipynb #e3406105
+# %% ../../nbs/orders/50_books.ipynb #098a8eff
 def new_order(db: sqlite3.Connection, # open books
               quote: Quote, # the package
               environment: str, # one of `ENVIRONMENTS`
@@ -111,6 +114,7 @@ def new_order(db: sqlite3.Connection, # open books
     "Record an order"
     at, text, content = _moment(at), free_text(text, 'environment text'), to_json(quote)
     _check_quote(quote)
+    _check_texts(quote)
     _check_environment(environment, text)
     sha256 = hashlib.sha256(content.encode()).hexdigest()
     with writing(db):

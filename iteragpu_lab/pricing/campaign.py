@@ -376,7 +376,7 @@ def campaign_text(c: Campaign, # any
             paragraph(f'Kept free: {c.keep_free_percent} % of the package.'), *map(paragraph, c.notes)]
     return '\n'.join(out)
 
-# %% ../../nbs/pricing/04_campaign.ipynb #22d34bd6
+# %% ../../nbs/pricing/04_campaign.ipynb #11de928a
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('file', metavar='FILE', nargs='?', help='campaign as YAML, or as JSON where its name ends in .json')
     parser.add_argument('--example', action='store_true', help='print an example of such a file and nothing else')
@@ -392,7 +392,7 @@ def campaign_of(args: argparse.Namespace, # with file, days, lots and tariff
     if not args.file:
         raise Refused('no campaign is named; name its file, or begin with iteragpu campaign --example > campaign.yaml')
     name = Path(args.file).name
-    plan = check_campaign(campaign_words(table_bytes(args.file), name), name)
+    plan = check_campaign(campaign_words(table_bytes(args.file, 'a campaign file'), name), name)
     return make_campaign(plan, tariff_of(args), args.days, args.lots)
 
 def _run_campaign(args: argparse.Namespace) -> int:

@@ -6,10 +6,10 @@
 __all__ = ['MIB', 'WRONG', 'OTHER', 'an_estimate', 'a_run', 'test_exact_estimate', 'test_the_line_that_is_wrong_is_named',
            'test_bound_that_did_not_hold', 'test_an_estimate_after_the_run', 'test_another_configuration',
            'test_other_words_for_the_same', 'test_another_model_or_card', 'test_neighbours_and_early_ends',
-           'test_a_run_without_rows', 'test_traced_phases', 'test_errors_add_up', 'files', 'test_command',
-           'test_calibration', 'test_unusable_files']
+           'test_a_run_without_rows', 'test_traced_phases', 'test_lines_of_a_traced_estimate', 'test_errors_add_up',
+           'files', 'test_command', 'test_calibration', 'test_unusable_files']
 
-# %% ../../nbs/tests/test_compare.ipynb #e54106d5
+# %% ../../nbs/tests/test_compare.ipynb #621a0a59
 import json
 from dataclasses import replace
 import pytest
@@ -18,7 +18,7 @@ from ..cli import main
 from ..documents import (Estimate, Line, Measurement, Peak, PhaseRow, Refused, new, to_json,
                                     write_new)
 from ..reading import read
-from ..record.compare import calibrate, compare, compared, explanation_of
+from ..record.compare import compare, compared, explanation_of
 
 # %% ../../nbs/tests/test_compare.ipynb #01179062
 MIB = 2**20
@@ -109,7 +109,7 @@ def test_another_model_or_card():
         compare(an_estimate(), a_run(effective=dict(parameters=1000, device_name='NVIDIA A100')))
     with pytest.raises(Refused, match='the model is'): compare(an_estimate(model=dict(name='other')), a_run())
 
-# %% ../../nbs/tests/test_compare.ipynb #d2ea6a92
+# %% ../../nbs/tests/test_compare.ipynb #f4a11b85
 def test_neighbours_and_early_ends():
     run = a_run(status='out_of_memory',
                 summary=dict(process_bytes=None, flags=['1 of 2 repetitions were measured'],
@@ -131,6 +131,12 @@ def test_traced_phases():
     found = {o.name: o.error_bytes for o in compare(an_estimate(phases=rows), a_run()).phases}
     assert found == {'build: allocated': 96, 'build: reserved': 0, 'cold_step: allocated': 0,
                      'cold_step: reserved': None}
+
+def test_lines_of_a_traced_estimate():
+    e = an_estimate(phases=(PhaseRow(phase='build', peak_allocated_bytes=4096),))
+    words = {'weights': 'parameter', 'cuBLAS workspaces': 'workspace'}
+    e = replace(e, lines=tuple(replace(o, name=words.get(o.name, o.name), moment=o.moment or 'warm_step') for o in e.lines))
+    assert [(o.name, o.error_bytes) for o in compare(e, a_run()).lines] == [('weights', 0), ('kept after the first pass', 0), ('outside the allocator', 0)]
 
 @given(st.integers(0, 10**15), st.integers(0, 10**15))
 def test_errors_add_up(estimated, measured):

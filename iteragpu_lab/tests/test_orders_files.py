@@ -7,12 +7,13 @@ __all__ = ['TABLES', 'PHRASE', 'KEY', 'PLACES', 'FREE', 'PAYMENTS', 'RATES', 'EX
            'test_entries_that_the_file_refuses', 'open_and_close', 'test_only_its_owner_reads_it',
            'test_a_foreign_file_stays_as_it_is', 'test_a_newer_file_is_refused', 'test_nothing_is_made_by_reading',
            'test_a_damaged_file_is_a_sentence', 'test_writers_at_once', 'bytes_of', 'test_no_secret_is_stored',
-           'test_what_is_erased_is_gone', 'test_access_leaves_in_no_export_and_no_summary',
-           'test_a_round_through_a_file', 'changed', 'edits', 'edited', 'test_an_edited_export_is_refused',
-           'test_a_missing_or_doubled_row_is_refused', 'test_an_import_overwrites_nothing', 'paid_books', 'sums',
-           'test_journals_balance', 'journal_of', 'test_hledger_reads_the_journal', 'test_beancount_reads_the_ledger',
-           'Tags', 'page', 'test_pages_escape', 'order', 'test_a_rental_from_the_command_line',
-           'test_refusals_are_one_sentence', 'test_no_secret_on_the_screen']
+           'test_no_control_character_is_stored', 'test_what_is_erased_is_gone',
+           'test_access_leaves_in_no_export_and_no_summary', 'test_a_round_through_a_file', 'changed', 'edits',
+           'edited', 'test_an_edited_export_is_refused', 'test_a_missing_or_doubled_row_is_refused',
+           'test_an_import_overwrites_nothing', 'paid_books', 'sums', 'test_journals_balance', 'journal_of',
+           'test_hledger_reads_the_journal', 'test_beancount_reads_the_ledger', 'Tags', 'page', 'test_pages_escape',
+           'order', 'test_a_rental_from_the_command_line', 'test_refusals_are_one_sentence',
+           'test_no_secret_on_the_screen']
 
 # %% ../../nbs/tests/test_orders_files.ipynb #7f0c7365
 import csv, dataclasses, io, json, shutil, sqlite3, stat, subprocess, threading
@@ -120,13 +121,15 @@ def test_writers_at_once(tmp_path):
     for o in threads: o.join()
     assert sorted(made) == [f'OR-{i:04d}' for i in range(1, 21)]
 
-# %% ../../nbs/tests/test_orders_files.ipynb #afe4a3e3
+# %% ../../nbs/tests/test_orders_files.ipynb #0b9e83db
 PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 KEY = '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'
 
 def bytes_of(folder): return b''.join(o.read_bytes() for o in sorted(folder.iterdir()) if o.is_file())
 
 PLACES = dict(
+    quote=lambda db, text: books.new_order(db, dataclasses.replace(a_quote(at='new'), notes=(text,)),
+                                           'ubuntu'),
     environment=lambda db, text: books.new_order(db, a_quote(at='new'), 'other', text),
     address=lambda db, text: books.new_intent(db, 'OR-0002', 'BTC', 'bitcoin', '1', text,
                                               '2026-12-01T10:15Z'),
@@ -146,6 +149,15 @@ def test_no_secret_is_stored(told, place, secret):
         with pytest.raises(Refused, match='it was not stored') as e: PLACES[place](db, secret)
         assert secret not in str(e.value) and 'sausage' not in str(e.value)
     assert secret.encode() not in bytes_of(told.parent)
+
+@pytest.mark.parametrize('place', PLACES)
+def test_no_control_character_is_stored(told, place):
+    # A terminal obeys an escape sequence, wherever it comes from.
+    with open_books(told) as db:
+        books.new_order(db, a_quote(at='second'), 'ubuntu', at=moment(0))
+        books.report(db, shown(db, 'OR-0002', 1, 10), at=moment(2))
+        with pytest.raises(Refused): PLACES[place](db, 'a \x1b[2J b')
+    assert b'\x1b[2J' not in bytes_of(told.parent)
 
 def test_what_is_erased_is_gone(told):
     with open_books(told) as db:

@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['WORK', 'ASKED', 'ENDS', 'PARENT', 'place', 'asked', 'gone', 'test_workload', 'test_history_lies_beside',
-           'test_two_works_in_turn', 'test_odd_turns', 'test_ends', 'test_bound_of_seconds', 'test_bound_of_memory',
-           'test_out_of_memory_below_the_bound', 'test_cancel', 'test_children_of_the_child_end_too',
-           'test_orphan_ends_itself', 'command', 'test_exit_codes', 'test_exit_codes_of_bounds',
-           'test_cancelled_command', 'test_unusable_workloads', 'test_files_that_do_not_load', 'test_contradictions',
-           'test_presets_run']
+           'test_two_works_in_turn', 'test_odd_turns', 'test_ends', 'test_bound_of_seconds',
+           'test_work_that_never_uses_the_device', 'test_bound_of_memory', 'test_out_of_memory_below_the_bound',
+           'test_cancel', 'test_children_of_the_child_end_too', 'test_orphan_ends_itself', 'command', 'test_exit_codes',
+           'test_exit_codes_of_bounds', 'test_cancelled_command', 'test_unusable_workloads',
+           'test_files_that_do_not_load', 'test_contradictions', 'test_presets_run']
 
 # %% ../../nbs/tests/test_worker.ipynb #78e8e4c7
 import json, os, shutil, signal, subprocess, sys, time
@@ -22,7 +22,7 @@ from ..reading import read
 from . import standin_torch
 from .test_environment import COMMAND
 
-# %% ../../nbs/tests/test_worker.ipynb #45ec260b
+# %% ../../nbs/tests/test_worker.ipynb #8e1cc951
 WORK = '''
 import os, signal, subprocess, sys, time, torch
 def build(device):
@@ -63,7 +63,7 @@ def asked(place, **more):
                       workload=f'{place / "work.py"}:build,step', **more)
 
 def gone(pid):
-    for _ in range(100):
+    for _ in range(300):
         try: state = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
         except OSError: return True
         if state == 'Z': return True
@@ -104,7 +104,7 @@ def test_two_works_in_turn(place):
 def test_odd_turns(place):
     with pytest.raises(Refused, match='even number'): run_in_child(asked(place, against=f'{place / "work.py"}:build,step'))
 
-# %% ../../nbs/tests/test_worker.ipynb #3b8ba3f5
+# %% ../../nbs/tests/test_worker.ipynb #fd80e3a0
 ENDS = {'exit': ('failed', 'SystemExit'), 'oom': ('out_of_memory', 'Tried to allocate'),
         'kill': ('incomplete', 'SIGKILL'), 'abort': ('incomplete', 'SIGABRT')}
 
@@ -117,9 +117,10 @@ def test_ends(place, how, monkeypatch):
     assert (found.failure['phase'], found.failure['repetition'], len(found.phases)) == ('warm_step', 2, 4)
     assert [o.name for o in (place / 'results').iterdir()] == ['a.json']
 
-@pytest.mark.parametrize('how,least', [('sleep', 0), ('deaf', worker.GRACE_SECONDS)])
+@pytest.mark.parametrize('how,least', [('sleep', 0), ('deaf', 1)])
 def test_bound_of_seconds(place, how, least, monkeypatch):
     monkeypatch.setenv('STEP', how)
+    monkeypatch.setattr(worker, 'GRACE_SECONDS', 1)
     began = time.monotonic()
     with Worker(asked(place, max_seconds=1)) as w:
         for event in w.events(): pass
@@ -127,6 +128,11 @@ def test_bound_of_seconds(place, how, least, monkeypatch):
     assert 1 + least <= time.monotonic() - began < 20
     assert found.status == 'bound_hit' and 'seconds' in found.failure['error'] and len(found.phases) == 4
     assert found.configuration['max_seconds'] == 1 and gone(w.process.pid)
+
+def test_work_that_never_uses_the_device(place):
+    (place / 'work.py').write_text('def build(device): return 1\ndef step(state): return dict(loss=2.0)\n')
+    found = run_in_child(asked(place))
+    assert found.status == 'failed' and 'nothing was measured' in found.failure['error'] and len(found.phases) == 6
 
 def test_bound_of_memory(place, monkeypatch):
     monkeypatch.setenv('STEP', 'oom')
@@ -139,6 +145,7 @@ def test_out_of_memory_below_the_bound(place, monkeypatch):
 @pytest.mark.parametrize('how,status,most', [('sleep', 'cancelled', 4), ('deaf', 'incomplete', 15)])
 def test_cancel(place, how, status, most, monkeypatch):
     monkeypatch.setenv('STEP', how)
+    monkeypatch.setattr(worker, 'GRACE_SECONDS', 1)
     with Worker(asked(place)) as w:
         for event in w.events():
             if 'started' in event and event['started']['repetition'] == 2: break
