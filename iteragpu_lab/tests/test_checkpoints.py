@@ -17,14 +17,15 @@ __all__ = ['JSON', 'ENTRY', 'MIXTURE', 'CASES', 'METHODS', 'FIELDS', 'test_every
            'test_a_gguf_that_is_cut_off_is_refused_wherever_it_is_cut',
            'test_a_gguf_with_changed_bytes_is_read_or_refused', 'test_a_forged_array_length_is_refused_at_once',
            'test_gptq_checkpoints_take_what_was_measured', 'test_roles',
-           'test_any_quantization_config_is_read_or_refused']
+           'test_headers_agree_with_the_layouts_of_the_formats', 'test_any_quantization_config_is_read_or_refused']
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #c3dd606f
+# %% ../../nbs/tests/test_checkpoints.ipynb #862546ef
 import json, os, struct, time
 from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from ..documents import Refused
+from ..estimate.formats import weight_bytes, weight_format
 from ..estimate.checkpoints import Tensor, parse_safetensors, parts, quantization, read_checkpoint, read_gguf, read_safetensors
 
 # %% ../../nbs/tests/test_checkpoints.ipynb #e9ad45bb
@@ -325,7 +326,7 @@ def test_gptq_checkpoints_take_what_was_measured(layers, h, kv, f, group, parame
     assert sum(o.parameters for o in found) == parameters
     assert 0 <= measured - explained <= 20_000_000
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #35a6b396
+# %% ../../nbs/tests/test_checkpoints.ipynb #d294c0ea
 def _t(name, dtype, *shape):
     bits = dict(U8=8, I8=8, I32=32, F16=16, BF16=16, F32=32, F8_E4M3=8)[dtype]
     n = 1
@@ -355,6 +356,21 @@ def test_roles(case):
     assert sum(o.parameters for o in found) == parameters
     assert sum(o.bytes for o in found if o.role != 'quantization metadata') == weight_bytes
     assert sum(o.bytes for o in found) == sum(o.bytes for o in tensors)
+
+@pytest.mark.parametrize('name, tensors', [
+    ('gptq', [_t('q.qweight', 'I32', 512, 1024), _t('q.qzeros', 'I32', 32, 128), _t('q.scales', 'F16', 32, 1024),
+              _t('q.g_idx', 'I32', 4096)]),
+    ('awq', [_t('q.qweight', 'I32', 4096, 128), _t('q.qzeros', 'I32', 32, 128), _t('q.scales', 'F16', 32, 1024)]),
+    ('fp8-block', [_t('q.weight', 'F8_E4M3', 1024, 4096), _t('q.weight_scale_inv', 'F32', 8, 32)]),
+    ('mxfp4', [_t('q_blocks', 'U8', 1024, 128, 16), _t('q_scales', 'U8', 1024, 128)]),
+    ('nvfp4', [_t('q.weight', 'U8', 1024, 2048), _t('q.weight_scale', 'F8_E4M3', 1024, 256),
+               _t('q.weight_scale_2', 'F32')])])
+def test_headers_agree_with_the_layouts_of_the_formats(name, tensors):
+    found = parts(tensors)
+    packed, metadata = weight_bytes(weight_format(name), 1024, 4096)
+    assert sum(o.bytes for o in found if o.role != 'quantization metadata') == packed
+    assert sum(o.bytes for o in found if o.role == 'quantization metadata') == metadata
+    assert sum(o.parameters for o in found) == 1024 * 4096
 
 METHODS = st.sampled_from(['bitsandbytes', 'gptq', 'awq', 'fp8', 'fbgemm_fp8', 'mxfp4', 'modelopt',
                            'compressed-tensors', None])
