@@ -31,7 +31,7 @@ def _pattern(name: str, shape: str, flags: int = 0, keep: str = '') -> Rule:
     def replaced(m: re.Match) -> str: return (m[keep] or '' if keep else '') + mark(name)
     return name, functools.partial(found.sub, replaced)
 
-# %% ../../nbs/record/40_support.ipynb #e7d1ddc8
+# %% ../../nbs/record/40_support.ipynb #bd742950
 _B = r'(?<![A-Za-z0-9_\-.])' # not in the middle of a word
 _BLOCKS = (
     _pattern('key-block', r'-----BEGIN [^\n-]{1,60}-----(?s:.*?)(?:-----END [^\n-]{1,60}-----|\Z)'),
@@ -40,7 +40,7 @@ _BLOCKS = (
     _pattern('header',
              r'(?P<name>\b(?:proxy-)?authorization["\']?\s*[:=]{1,2}>?\s*["\']?|\b(?:set-)?cookie["\']?\s*[:=]\s*["\']?|'
              r'\bx-[a-z-]{0,30}(?:key|token|auth|secret)[a-z-]{0,10}["\']?\s*[:=]\s*["\']?)'
-             r'(?!\[removed:)[^"\'\n]+', re.I, 'name'),
+             r'(?!\s*["\']?\[removed:)[^"\'\n]+', re.I, 'name'),
     _pattern('bearer', r'(?P<name>\b(?:bearer|basic|digest|negotiate)[ =:]+)(?!\[removed:)[A-Za-z0-9._~+/=-]{6,}',
              re.I, 'name'),
 )
@@ -252,7 +252,7 @@ def _once(text: str) -> str:
     for _, rule in RULES: text = rule(text)
     return text
 
-# %% ../../nbs/record/40_support.ipynb #45ec6d26
+# %% ../../nbs/record/40_support.ipynb #409565f9
 def _counted(text: str) -> Counter: return Counter(re.findall(r'\[removed:([a-z-]+)\]', text))
 
 def redact(text: str, # what a person would send
@@ -268,7 +268,7 @@ def redact(text: str, # what a person would send
     done = _once(_once(aside))
     if _once(done) != done:
         raise Refused('the text could not be cleaned for certain; shorten it to the lines that show the error')
-    done = re.sub(' \ue000(.)\ue001 ', lambda m: kept[ord(m[1]) - 0xe100], done)
+    done = re.sub(' ?\ue000(.)\ue001 ?', lambda m: kept[ord(m[1]) - 0xe100], done)
     return Cleaned(done, dict(sorted((_counted(done) - _counted(plain)).items())), text)
 
 # %% ../../nbs/record/40_support.ipynb #5d171fb6
