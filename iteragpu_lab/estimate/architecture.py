@@ -16,11 +16,10 @@ from .encoders import bert, clip_tower, gemma3_projector, llava_projector, sigli
 from .families import FAMILIES, Family, Fields, decoder_layer, linear, norm, with_dropout
 from .layers import Architecture, Layer, Weight
 
-# %% ../../nbs/estimate/10_architecture.ipynb #bc324070
+# %% ../../nbs/estimate/10_architecture.ipynb #a88f2186
 def _layers(c: Fields, family: Family) -> tuple[Layer, ...]:
     build, seen = family.layer or decoder_layer, {}
-    count = c.need('num_hidden_layers')
-    if count > 10_000: raise Refused(f'{c.where} has {count:,} layers: up to 10,000 are accepted')
+    count = c.count('num_hidden_layers')
     return tuple(seen.setdefault(layer, layer) for layer in (build(c, family, i) for i in range(count)))
 
 def _embeddings(c: Fields, family: Family, h: int, v: int) -> tuple[Weight, ...]:
@@ -60,7 +59,7 @@ def decoder(c: Fields, kind: str, family: Family) -> Architecture:
                         max_context=c.get('max_position_embeddings'),
                         buffer_bytes=_rotary_buffers(c, family, layers) + scale)
 
-# %% ../../nbs/estimate/10_architecture.ipynb #9f039b7d
+# %% ../../nbs/estimate/10_architecture.ipynb #0b18d258
 _JOINED = {  # model_type: (tower, projector, text family where the nested config does not say)
     'llava': (clip_tower, llava_projector, 'llama'), 'gemma3': (siglip_tower, gemma3_projector, 'gemma3_text'),
     'llama4': (None, None, 'llama4_text'), 'gemma4': (None, None, 'gemma4_text'), 'mistral3': (None, None, 'mistral'),
@@ -71,7 +70,7 @@ def _joined(config: dict[str, Any], kind: str, name: str) -> Architecture:
     nested = {'model_type': text_kind, 'tie_word_embeddings': config.get('tie_word_embeddings'),
               **config['text_config']}
     text = read_config(nested, name)
-    if tower is None or not config.get('vision_config'):
+    if tower is None or not isinstance(config.get('vision_config'), dict):
         return replace(text, family=kind, notes=text.notes
                        + ('the language model alone: the vision part is not sized',))
     vision = Fields({'image_size': 224 if kind == 'gemma3' else 336, **config['vision_config']},

@@ -16,7 +16,7 @@ from typing import Any
 from ..documents import Refused
 from .layers import Architecture, Attention, Layer, Mlp, State, Style, Weight
 
-# %% ../../nbs/estimate/08_families.ipynb #73cb3a79
+# %% ../../nbs/estimate/08_families.ipynb #07c2cc0a
 ALIASES = {
     'hidden_size': ('n_embd', 'd_model', 'dim', 'model_dim'),
     'num_hidden_layers': ('n_layer', 'num_layers', 'n_layers', 'encoder_layers'),
@@ -66,6 +66,12 @@ class Fields:
         if type(value) is not int or not low <= value <= 10**9: self._refuse(spelling, value,
                 f'a whole number from {low} to 10^9')
         return value
+
+    def count(self, name: str, most: int = 10_000) -> int:
+        "A number of things that are made one by one, such as layers."
+        found = self.need(name)
+        if found > most: self._refuse(name, found, f'up to {most:,}')
+        return found
 
     def flag(self, name: str, default: bool = False) -> bool:
         "A yes or no."
@@ -231,7 +237,7 @@ def falcon_layer(c: Fields, family: Family, i: int) -> Layer:
     weights += mlp_weights(h, m, ('dense_h_to_4h', 'dense_4h_to_h')) + norm(h, norms, True)
     return Layer(a, m, weights, parallel=parallel or new, norms=norms, shared_norm=norms == 1)
 
-# %% ../../nbs/estimate/08_families.ipynb #71ab1f7f
+# %% ../../nbs/estimate/08_families.ipynb #9e1c9547
 def latent_attention(c: Fields) -> Attention:
     "Sizes of multi-head latent attention."
     rope, plain = c.need('qk_rope_head_dim'), c.need('qk_nope_head_dim')
@@ -252,7 +258,8 @@ def latent_weights(c: Fields, a: Attention) -> tuple[Weight, ...]:
 def deepseek_layer(c: Fields, family: Family, i: int) -> Layer:
     "DeepSeek V2 and V3: latent attention, experts after the first dense layers."
     h, a, sparse = c.need('hidden_size'), latent_attention(c), has_experts(c, i)
-    m = expert_mlp(c, family) if sparse else dense_mlp(c, family, c.need('intermediate_size'))
+    m = replace(expert_mlp(c, family), float_router=True) if sparse else dense_mlp(c, family,
+        c.need('intermediate_size'))
     return Layer(a, m, latent_weights(c, a) + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names))
                  + norm(h, 2))
 

@@ -105,10 +105,10 @@ def library_parts(architecture: Architecture, s: Setting) -> list[Part]:
                  'segment sizes of the caching allocator (c10/core/AllocatorConfig.h)', figure='reserved'),
             Part('context and loaded modules', held, source, figure='process', basis=basis)]
 
-# %% ../../nbs/estimate/19_moments.ipynb #720dd210
+# %% ../../nbs/estimate/19_moments.ipynb #db9cae66
 def live_parts(tape: Tape, moment: str, source: str) -> list[Part]:
     "A part for each tensor that was alive at the tape's fullest moment, and one for the bound: what lived at other times."
-    parts = [Part(name, size, source, factors, moment=moment) for name, (size, factors) in tape.full.items()]
+    parts = [Part(name, size, source, factors, moment=moment) for name, (size, factors) in tape.full.items() if size]
     spare = sum(size for name, size in tape.ever.items() if name not in tape.full)
     return parts + [Part(f'other tensors of {moment}', spare, source, figure='bound', moment=moment)]
 
