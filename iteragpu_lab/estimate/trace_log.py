@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from .allocator import AllocatorRules, block_bytes, replay
 
-# %% ../../nbs/estimate/70_trace_log.ipynb #6f69a99f
+# %% ../../nbs/estimate/70_trace_log.ipynb #b9d42e06
 @dataclass
 class Log:
     "What a trace saw, as plain values."
@@ -25,7 +25,7 @@ class Recorder:
     "Write a log."
     def __init__(self):
         self.log, self.operator, self.module, self.moment = Log(), "", "", "build"
-        self.sizes, self.allocated, self.last = {}, 0, 0
+        self.sizes, self.allocated, self.last, self.fault = {}, 0, 0, ""
 
     def phase(self, name):
         "Begin a phase."

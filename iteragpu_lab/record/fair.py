@@ -71,11 +71,12 @@ def verdict_of(low: float | None, # of the interval of the ratio
     if high < 1: return below
     return above if low > 1 else 'ambiguous'
 
-# %% ../../nbs/record/20_fair.ipynb #32a9eb8c
+# %% ../../nbs/record/20_fair.ipynb #5ed2e789
 FOLLOWS = {'environment.gpu': ('effective.device_', 'environment.driver', 'environment.torch.arch'),
            'environment.torch': ('environment.numerics', 'environment.allocator', 'effective.allocator_settings'),
            'environment.numerics': ('effective.matmul_fp32_precision',), 'environment.allocator': ('effective.allocator_',),
-           'configuration.dtype': ('effective.dtype',), 'configuration': ('workload',)}
+           'configuration.dtype': ('effective.weights_dtype', 'effective.inputs_dtype', 'effective.weight_bytes'), 'configuration.batch': ('effective.inputs_shape',),
+           'configuration.context': ('effective.inputs_shape',), 'configuration.width': ('effective.inputs_shape', 'effective.parameters', 'effective.weight_bytes')}
 
 def _below(name: str, prefix: str) -> bool: return name == prefix or name.startswith(f'{prefix}.')
 
@@ -177,7 +178,7 @@ def _notes(single: bool, variable: str | None, changed: dict, turns: bool, figur
         out.append(f'fewer than {ENOUGH_RUNS} runs a side: repetitions are counted, which share one process, and intervals do not cover what changes from start to start')
     return tuple(out)
 
-# %% ../../nbs/record/20_fair.ipynb #4ca70fdb
+# %% ../../nbs/record/20_fair.ipynb #a5975d24
 def contrast(runs: Sequence[Measurement], # two or more
              variable: str | None = None, # the declared variable, such as 'configuration.dtype'
              values: Sequence[str] = (), # its values, the reference first
@@ -190,8 +191,7 @@ def contrast(runs: Sequence[Measurement], # two or more
     _same_allocator(runs)
     changed = differences(runs)
     if not changed: raise Refused('the runs do not differ in any setting; name runs of at least two settings')
-    covered = [name for name in changed if variable and covers(variable, name)]
-    single = bool(covered) and len(covered) == len(changed)
+    single = variable is not None and all(covers(variable, o) for o in changed) and any(_below(o, variable) for o in changed)
     groups = group(runs, sorted(changed))
     sides = _labels(groups, variable if single else None, values)
     confidence = 1 - 0.05 / max(1, len(sides) - 1)

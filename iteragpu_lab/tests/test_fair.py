@@ -9,17 +9,20 @@ __all__ = ['POSITIVE', 'a_run', 'two_sides', 'verdict', 'test_the_counts_are_tho
            'test_sides_can_be_exchanged_and_scaled', 'test_the_order_in_which_runs_are_named_changes_nothing',
            'test_a_second_change_takes_the_verdict_away', 'test_another_card_of_the_same_name_is_a_change',
            'test_a_variable_that_did_not_change_names_no_cause', 'test_three_values_share_the_chance_of_error',
-           'test_failures_are_counted_and_their_times_are_not', 'test_a_side_that_only_failed_has_no_figures',
-           'test_slowed_and_shared_runs_are_flagged', 'test_every_line_with_a_time_has_its_quality',
-           'test_sides_that_did_not_take_turns_are_told', 'test_memory_speaks_of_less_and_more',
-           'test_a_time_of_zero_has_no_ratio', 'test_one_run_is_no_comparison']
+           'test_real_runs_that_differ_in_their_type_have_one_cause',
+           'test_what_follows_a_variable_is_not_the_variable', 'test_failures_are_counted_and_their_times_are_not',
+           'test_a_side_that_only_failed_has_no_figures', 'test_slowed_and_shared_runs_are_flagged',
+           'test_every_line_with_a_time_has_its_quality', 'test_sides_that_did_not_take_turns_are_told',
+           'test_memory_speaks_of_less_and_more', 'test_a_time_of_zero_has_no_ratio', 'test_one_run_is_no_comparison']
 
-# %% ../../nbs/tests/test_fair.ipynb #b08ddae7
+# %% ../../nbs/tests/test_fair.ipynb #e7faf248
 import itertools, random
+from dataclasses import replace
 from math import exp
 import pytest
 from hypothesis import given, settings as profile, strategies as st
-from ..documents import Measurement, PhaseRow, Refused, new
+from ..documents import Measurement, PhaseRow, Refused, data_path, new
+from ..reading import read
 from ..record.fair import contrast, contrast_text, cut, orderings, ratio_interval, verdict_of
 
 # %% ../../nbs/tests/test_fair.ipynb #c068090c
@@ -107,6 +110,20 @@ def test_three_values_share_the_chance_of_error():
     found = contrast(runs, 'configuration.dtype', ('float32', 'bfloat16', 'float16'))
     assert found.confidence == 0.975 and [o.label for o in found.sides] == ['float32', 'bfloat16', 'float16']
     assert [o.verdict for o in found.figures if o.name == 'steady_seconds'] == [None, 'faster', 'slower']
+
+# %% ../../nbs/tests/test_fair.ipynb #6402b8c1
+def test_real_runs_that_differ_in_their_type_have_one_cause():
+    first, second = (read(data_path('reference-runs', 'h200', f'mlp-8x512x4096-{o}.json')) for o in ('float32', 'bfloat16'))
+    found = contrast([first, second], 'configuration.dtype', ('float32', 'bfloat16'))
+    assert found.single_cause and {'configuration.dtype', 'effective.weight_bytes'} <= set(found.changed)
+    assert verdict(found) == 'faster' and verdict(found, 'peak_allocated_bytes') == 'less' and verdict(found, 'first_seconds') == 'too few repetitions'
+    other = replace(second, environment=second.environment | {'gpu': second.environment['gpu'] | {'name': 'NVIDIA B200'}})
+    assert not contrast([first, other], 'configuration.dtype').single_cause
+
+def test_what_follows_a_variable_is_not_the_variable():
+    one, two = a_run('a'), a_run('b')
+    two = replace(two, effective=two.effective | {'device_name': 'other'})
+    assert not contrast([one, two], 'environment.gpu').single_cause
 
 # %% ../../nbs/tests/test_fair.ipynb #6e281926
 def test_failures_are_counted_and_their_times_are_not():
