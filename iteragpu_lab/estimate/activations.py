@@ -390,10 +390,11 @@ def _written_gelu(f: Flow, w: int) -> None:
     t.make('activation', *size)
     t.drop('half of inner', 'tanh plus one')
 
-# %% ../../nbs/estimate/18_activations.ipynb #85dffc14
+# %% ../../nbs/estimate/18_activations.ipynb #a785730a
 def expert_part(f: Flow, m: Mlp, source: str) -> str:
     "A feed-forward part with experts; returns the name of its output."
     t, h, b, rows = f.tape, f.hidden, f.compute, f.tokens * m.top_k
+    if m.every_expert: return _every_expert(f, m, source)
     if m.shared_gate: _shared_first(f, m, source)
     if m.float_router:
         t.make('router input in float32', f.tokens, h, 4)
@@ -425,6 +426,23 @@ def expert_part(f: Flow, m: Mlp, source: str) -> str:
     t.drop('outputs in order', 'routed tokens', 'router logits')
     if m.shared and not m.shared_gate: _shared(f, m, source)
     t.drop('shared output')
+    return 'feed-forward output'
+
+def _every_expert(f: Flow, m: Mlp, source: str) -> str:
+    "Llama 4 in transformers: tokens are repeated for all experts, scaled by their scores, and multiplied by each."
+    t, rows = f.tape, f.tokens * m.experts
+    t.make('repeated tokens', rows, f.hidden, f.compute)
+    t.make('scaled tokens', rows, f.hidden, f.compute)
+    t.drop('repeated tokens')
+    t.make('expert gate and up', rows, 2 * m.width, f.compute)
+    t.make('expert activation', rows, m.width, f.compute)
+    t.make('expert product', rows, m.width, f.compute)
+    t.keep('repeated tokens', 'scaled tokens', 'expert gate and up', 'expert activation', 'expert product')
+    t.drop('expert activation')
+    t.make('expert outputs', rows, f.hidden, f.compute)
+    t.drop('expert gate and up', 'expert product', 'scaled tokens')
+    feed_forward(f, m, source, m.shared)
+    t.drop('expert outputs')
     return 'feed-forward output'
 
 def _shared_first(f: Flow, m: Mlp, source: str) -> None:

@@ -41,7 +41,7 @@ def _final(c: Fields, family: Family, h: int) -> tuple[Weight, ...]:
                                                      True) and not c.flag('_remove_final_layer_norm') else ()
     return found + (linear('project_out', width, h) if width != h else ())
 
-# %% ../../nbs/estimate/10_architecture.ipynb #c5db0baf
+# %% ../../nbs/estimate/10_architecture.ipynb #d05f6b4e
 def _rotary_buffers(c: Fields, family: Family, layers: tuple[Layer, ...]) -> int:
     size = max((getattr(x.mixer, 'head_size', 0) for x in layers), default=0)
     if not family.rotary or not size: return 0
@@ -54,6 +54,8 @@ def decoder(c: Fields, kind: str, family: Family) -> Architecture:
     layers, tied = _layers(c, family), c.flag('tie_word_embeddings', family.tied)
     bias = kind == 'phi'
     scale = 512 if family.style.embedding_scale else 0
+    # GPTBigCode keeps a triangle of booleans as a buffer.
+    if kind == 'gpt_bigcode': scale += c.need('max_position_embeddings') ** 2
     return Architecture(c.where, kind, h, v, layers, _embeddings(c, family, h, v), _final(c, family, h),
                         () if tied else linear('lm_head', v, h, bias, 'head'), style=with_dropout(c, family.style),
                         max_context=c.get('max_position_embeddings'),

@@ -7,7 +7,7 @@ __all__ = ['Formula', 'QUANTIZED', 'FIGURES', 'BOUND_NOTE', 'written', 'Part', '
            'has_bias', 'library_parts', 'live_parts', 'idle_part', 'moment_figures', 'peak_of', 'condensed',
            'upper_bound']
 
-# %% ../../nbs/estimate/19_moments.ipynb #221d30b7
+# %% ../../nbs/estimate/19_moments.ipynb #9b11c390
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from ..documents import Estimate, Line, Peak, new
 from .activations import Tape
 from .formats import Format, weight_format
 from .layers import Architecture, Weight
-from .runtime import WORKSPACE_SOURCE, blocks, context, settle, workspaces
+from .runtime import WORKSPACE_SOURCE, alone, blocks, context, settle, workspaces
 from .settings import BYTES, Setting
 
 # %% ../../nbs/estimate/19_moments.ipynb #72a20c58
@@ -44,7 +44,7 @@ class Part:
         return Line(name=self.name, bytes=self.bytes, basis=self.basis, source=self.source, figure=self.figure,
                     moment=self.moment, card=card, formula=written(self.formula))
 
-# %% ../../nbs/estimate/19_moments.ipynb #c64a5366
+# %% ../../nbs/estimate/19_moments.ipynb #cbcf2d10
 QUANTIZED = ('linear', 'expert')
 
 def stored_sizes(architecture: Architecture, s: Setting) -> list[tuple[int, int]]:
@@ -67,7 +67,8 @@ def settled(architecture: Architecture, s: Setting) -> tuple[int, int, int]:
     key = ('settled', s.dtype, s.weights, s.weight_bits, s.group_size)
     if key not in architecture.memo:
         sizes = stored_sizes(architecture, s)
-        architecture.memo[key] = (*settle(v for v, _ in sizes), sum(m for _, m in sizes))
+        architecture.memo[key] = (sum(alone(v) for v, _ in sizes), settle(v for v, _ in sizes)[1],
+                                  sum(m for _, m in sizes))
     return architecture.memo[key]
 
 def resident_parts(architecture: Architecture, s: Setting) -> list[Part]:
