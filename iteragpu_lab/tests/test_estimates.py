@@ -271,7 +271,7 @@ def test_files_that_hold_no_config(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(Refused): read_config_file(path)
 
-# %% ../../nbs/tests/test_estimates.ipynb #17c111b5
+# %% ../../nbs/tests/test_estimates.ipynb #c10c6f8d
 def call(*words): return run(lambda: command_line('iteragpu', '', [ESTIMATE], '').parse_args(['estimate', *words]))
 
 @pytest.mark.parametrize('words, said', [
@@ -285,7 +285,8 @@ def call(*words): return run(lambda: command_line('iteragpu', '', [ESTIMATE], ''
     ('--parameters 5', '--bits'),
     ('--preset gpt2 --task train --weights nf4', '--lora-rank'), ('--preset gpt2 --group-size 64', 'gptq'),
     ('--config nowhere.json', 'nowhere.json'), ('--preset gpt2 --gpu nothing', 'nothing'),
-    ('--preset gpt2 --task train --lora-rank 4', 'c_attn'),
+    ('--preset gpt2 --task train --lora-rank 4', 'c_attn'), ('--parameters 5 --bits 8 --gpu zzz', 'zzz'),
+    ('--parameters 5 --bits 8 --task train', '--task'), ('--parameters 5 --bits 8 --context 9', '--context'),
     ('--preset gpt2 --task decode --checkpointing full', 'training')])
 def test_contradictions_get_one_sentence(words, said, capsys):
     assert call(*words.split()) == 2
