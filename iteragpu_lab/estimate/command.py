@@ -182,7 +182,7 @@ def estimate_arguments(args: argparse.Namespace) -> Estimate:
     "The estimate for parsed options."
     return estimate_configuration(vars(args))
 
-# %% ../../nbs/estimate/80_command.ipynb #fc7e404a
+# %% ../../nbs/estimate/80_command.ipynb #3f0069d1
 def explain_text(e: Estimate) -> str:
     "Every line with formula and source, by moment."
     out = []
@@ -212,6 +212,9 @@ def whole_text(e: Estimate, args: argparse.Namespace) -> str:
     "All that the command prints."
     parts = [explain_text(e), ''] if args.explain else []
     parts.append(estimate_text(e))
+    if e.peak.bound_bytes: parts += ['',
+                                     f'Upper bound of the process  {gib(e.peak.bound_bytes)}  '
+                                     f'{exact(e.peak.bound_bytes)}']
     if len(e.cards) > 1: parts += ['', strong('Each card'), cards_text(e)]
     if args.gpu: parts += ['', fit_text(e, _card(args.gpu))]
     return '\n'.join(parts)

@@ -150,7 +150,7 @@ def peak_of(parts: list[Part], card: int | None = None) -> Peak:
     return Peak(moment=winner, allocated_bytes=allocated, reserved_bytes=reserved, process_bytes=process,
                 bound_bytes=upper_bound(parts), card=card)
 
-# %% ../../nbs/estimate/19_moments.ipynb #0fdaa18f
+# %% ../../nbs/estimate/19_moments.ipynb #5eef07e4
 def condensed(parts: list[Part], winner: str) -> list[Part]:
     "The same sums with fewer lines: moments that did not win are added up by source."
     kept, sums = [], {}
@@ -159,9 +159,9 @@ def condensed(parts: list[Part], winner: str) -> list[Part]:
         if p.moment is None or p.moment == winner: kept.append(p)
         else: sums.setdefault((p.moment, p.source, p.figure), []).append(p)
     for (moment, source, figure), group in sums.items():
-        if len(group) == 1: kept.append(group[0])
-        else: kept.append(Part(f'{len(group)} tensors', sum(p.bytes for p in group), source, '', figure, group[0].basis,
-                               moment))
+        what = group[0].name if len(group) == 1 else f'{len(group)} tensors'
+        total = sum(p.bytes for p in group)
+        kept.append(Part(f'{moment}: {what}', total, source, '', figure, group[0].basis, moment))
     return kept
 
 # %% ../../nbs/estimate/19_moments.ipynb #f5853491
