@@ -101,7 +101,7 @@ class Results:
         self.main.value = frame(f'<div role="alert">{sentence(f"✗ {words}", "say")}</div>')
         for o in (*self.tabs, self.command, self.json, self.copy, self.download): o.value = ''
 
-# %% ../../nbs/forms/04_form.ipynb #356e9389
+# %% ../../nbs/forms/04_form.ipynb #ccbf7e8d
 class Step:
     "Controls and a button for one action"
     def __init__(self,
@@ -114,7 +114,7 @@ class Step:
                  secret: Callable[[str], Any] = lambda text: False, # whether a text must not stay in its field
                 ):
         self.verb, self.act, self.secret, self.inputs = verb, act, secret, Inputs(verb, [*shared, *controls], action)
-        self.button, self.said = W.Button(description=label, layout=W.Layout(margin='2px 0 4px 158px', width='182px')), W.HTML()
+        self.button, self.said = W.Button(description=label, layout=W.Layout(margin='2px 0 4px 158px', width='auto', min_width='182px')), W.HTML()
         self.button.on_click(self.run)
         self.widget = W.VBox([*(o.widget for o in controls), self.button, self.said])
 
