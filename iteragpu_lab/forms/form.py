@@ -159,7 +159,7 @@ class Shown:
     def _repr_mimebundle_(self, **kwargs) -> dict[str, Any]:
         return {**self.widget._repr_mimebundle_(**kwargs), 'text/html': self.result._repr_html_(), 'text/plain': type(self).__name__}
 
-# %% ../../nbs/forms/04_form.ipynb #ca1eb879
+# %% ../../nbs/forms/04_form.ipynb #8d7e3448
 class Form(Shown):
     "Controls, the document that follows from them, and pictures of it"
     VERB: Verb # the command it stands for
@@ -174,9 +174,16 @@ class Form(Shown):
         self.results, self.command = Results(self.FILE, self.TITLES), ''
         self.inputs.set(**values)
         for o in self.inputs.controls: o.field.observe(self.update, 'value')
-        self.widget = page([o.widget for o in self.inputs.controls], self.results.widgets)
+        self.widget = page([*(o.widget for o in self.inputs.controls), *self._again()], self.results.widgets)
         self._quiet = False
         self.update()
+
+    def _again(self) -> list[W.Widget]:
+        "A button for files that change without the form's knowledge, where it reads any"
+        if not any(o.flag.isupper() for o in self.inputs.controls): return []
+        button = W.Button(description=say('form.again'), layout=W.Layout(margin='2px 0 4px 158px', width='182px'))
+        button.on_click(self.update)
+        return [button]
 
     def make_controls(self) -> Sequence[Control]:
         "The inputs, in the order in which they are read"
