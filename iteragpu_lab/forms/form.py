@@ -101,7 +101,7 @@ class Results:
         self.main.value = frame(f'<div role="alert">{sentence(f"✗ {words}", "say")}</div>')
         for o in (*self.tabs, self.command, self.json, self.copy, self.download): o.value = ''
 
-# %% ../../nbs/forms/04_form.ipynb #356e9389
+# %% ../../nbs/forms/04_form.ipynb #ccbf7e8d
 class Step:
     "Controls and a button for one action"
     def __init__(self,
@@ -114,7 +114,7 @@ class Step:
                  secret: Callable[[str], Any] = lambda text: False, # whether a text must not stay in its field
                 ):
         self.verb, self.act, self.secret, self.inputs = verb, act, secret, Inputs(verb, [*shared, *controls], action)
-        self.button, self.said = W.Button(description=label, layout=W.Layout(margin='2px 0 4px 158px', width='182px')), W.HTML()
+        self.button, self.said = W.Button(description=label, layout=W.Layout(margin='2px 0 4px 158px', width='auto', min_width='182px')), W.HTML()
         self.button.on_click(self.run)
         self.widget = W.VBox([*(o.widget for o in controls), self.button, self.said])
 
@@ -159,7 +159,7 @@ class Shown:
     def _repr_mimebundle_(self, **kwargs) -> dict[str, Any]:
         return {**self.widget._repr_mimebundle_(**kwargs), 'text/html': self.result._repr_html_(), 'text/plain': type(self).__name__}
 
-# %% ../../nbs/forms/04_form.ipynb #ca1eb879
+# %% ../../nbs/forms/04_form.ipynb #8d7e3448
 class Form(Shown):
     "Controls, the document that follows from them, and pictures of it"
     VERB: Verb # the command it stands for
@@ -174,9 +174,16 @@ class Form(Shown):
         self.results, self.command = Results(self.FILE, self.TITLES), ''
         self.inputs.set(**values)
         for o in self.inputs.controls: o.field.observe(self.update, 'value')
-        self.widget = page([o.widget for o in self.inputs.controls], self.results.widgets)
+        self.widget = page([*(o.widget for o in self.inputs.controls), *self._again()], self.results.widgets)
         self._quiet = False
         self.update()
+
+    def _again(self) -> list[W.Widget]:
+        "A button for files that change without the form's knowledge, where it reads any"
+        if not any(o.flag.isupper() for o in self.inputs.controls): return []
+        button = W.Button(description=say('form.again'), layout=W.Layout(margin='2px 0 4px 158px', width='182px'))
+        button.on_click(self.update)
+        return [button]
 
     def make_controls(self) -> Sequence[Control]:
         "The inputs, in the order in which they are read"

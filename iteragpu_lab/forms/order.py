@@ -89,7 +89,7 @@ def intent_controls() -> list[Control]:
     return [PairMenu('--asset', pair.field), text_box('--rate', say('order.rate'), needed=True), text_box('--address', say('order.address'), hint=say('order.address_hint'), needed=True, wide=True),
             text_box('--expires', say('order.expires'), hint=say('order.expires_hint'), needed=True), text_box('--amount', say('order.amount'), hint=say('order.amount_hint'))]
 
-# %% ../../nbs/forms/12_order.ipynb #46ec7b47
+# %% ../../nbs/forms/12_order.ipynb #0b950290
 class OrderForm(Shown):
     "Keep the books of orders, payments and balance"
     def __init__(self,
@@ -103,7 +103,7 @@ class OrderForm(Shown):
         self.steps = self._steps()
         self.steps['new'].inputs.set(**order)
         tabs = W.Tab([o.widget for o in self.steps.values()], titles=[say(f'order.{o}_tab') for o in self.steps])
-        self.widget = page([self.books.widget, self.which.widget, tabs], [self.view, self.buttons, self.said, self.summary])
+        self.widget = page([self.books.widget, self.which.widget], [tabs, self.view, self.buttons, self.said, self.summary])
         self.books.field.observe(self.refresh, 'value')
         self.which.field.observe(self.show, 'value')
         self.refresh()

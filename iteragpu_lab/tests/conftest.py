@@ -77,7 +77,7 @@ def lab(tmp_path_factory):
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(20)
 
-# %% ../../nbs/tests/conftest.ipynb #86644b23
+# %% ../../nbs/tests/conftest.ipynb #a819d73f
 _READY = '''() => { const s = window.jupyterapp?.shell?.currentWidget?.sessionContext
   return s?.isReady && s.session?.kernel?.status === 'idle' }'''
 _RAN = '''() => { const w = jupyterapp.shell.currentWidget
@@ -113,6 +113,7 @@ class Notebook:
     def picture(self, name: str) -> None:
         "Keep a screenshot, where the package lies in a working copy"
         build = Path(importlib.util.find_spec('iteragpu_lab').origin).parent.parent / 'build'
+        self.out.first.evaluate('o => o.scrollIntoView()')
         if (build.parent / 'nbs').is_dir(): self.page.screenshot(path=build / 'pictures' / f'{name.lower().replace(" ", "-")}.png')
 
     def sticks_out(self) -> int:
