@@ -121,7 +121,7 @@ def strides_like(
 def _like(self, tensor, size):
     return self.storages.empty(size, strides_like(tensor.stride(), tuple(tensor.shape), size), tensor.dtype)
 
-# %% ../../nbs/estimate/73_trace_attention.ipynb #047515b2
+# %% ../../nbs/estimate/73_trace_attention.ipynb #bceafa32
 def efficient_workspace_bytes(
     heads: int,   # batch x heads
     tokens: int,  # of the query
@@ -178,10 +178,11 @@ def efficient_backward(self, op, args, kwargs):
     gradient, q, out = args[0], args[1], args[5]
     result = self.way_without_handler(op)(args, kwargs)
     batch, heads, tokens, size = q.shape
-    rows = batch * heads * tokens * 4
-    product = out.numel() * 4
-    with self.recorder.scratch(product, rows): pass
-    with self.recorder.scratch(rows, efficient_workspace_bytes(batch * heads, tokens, size)): pass
+    take, free, rows = self.recorder.malloc, self.recorder.free, batch * heads * tokens * 4
+    product, sums, dense = (take(n, "temporary") for n in (out.numel() * 4, rows, rows))
+    for key in (sums, product): free(key)
+    space = take(efficient_workspace_bytes(batch * heads, tokens, size), "temporary")
+    for key in (dense, space): free(key)
     return result
 
 @handles("_scaled_dot_product_flash_attention_backward")

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['VIEWS', 'MAKES_EMPTY', 'SMALL_WHOLE_BYTES', 'SMALL_FLOAT_BYTES', 'HANDLERS', 'OWN_FILES', 'HELD_BY_ENGINE',
-           'STORAGE_HELD_ONCE', 'COMPOSITE', 'ALWAYS', 'signature', 'called', 'written_arguments', 'Unknown', 'Values',
-           'handles', 'Kernels', 'in_place', 'resize', 'note_values', 'note_writing', 'copy', 'user_line', 'item',
-           'is_dense', 'add', 'nonzero', 'topk', 'chosen_index', 'check_finite', 'dropout', 'fill', 'drop_storage',
-           'resize_in_place', 'own_operators', 'install_kernels']
+           'STORAGE_HELD_ONCE', 'COMPOSITE', 'ALWAYS', 'ELSEWHERE', 'signature', 'called', 'written_arguments',
+           'Unknown', 'Values', 'handles', 'Kernels', 'in_place', 'resize', 'note_values', 'note_writing', 'copy',
+           'user_line', 'item', 'is_dense', 'add', 'nonzero', 'topk', 'chosen_index', 'check_finite', 'dropout', 'fill',
+           'drop_storage', 'resize_in_place', 'own_operators', 'install_kernels']
 
 # %% ../../nbs/estimate/72_trace_kernels.ipynb #e26ddffb
 import math, os, sys, warnings
@@ -419,12 +419,16 @@ def resize_in_place(self, op, args, kwargs):
         place._op_dk(self.storages.view_key, tensor, tensor.untyped_storage(), 0, list(size), list(stride))
     return tensor
 
-# %% ../../nbs/estimate/72_trace_kernels.ipynb #a1af412d
+# %% ../../nbs/estimate/72_trace_kernels.ipynb #22a7c6de
 COMPOSITE = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 ALWAYS = ("aten::copy_", "aten::convolution", "aten::convolution_backward", "aten::_fused_rms_norm",
           "aten::_fused_rms_norm_backward", "aten::_cudnn_rnn_flatten_weight")
 
+ELSEWHERE = ("aten::scaled_dot_product_attention", *[f"aten::{mode}.{form}" for mode in ("lstm", "gru", "rnn_tanh", "rnn_relu")
+                                                     for form in ("input", "data")])   # stand-ins that other pages register
+
 def _needs_own(name, has):
+    if name in ELSEWHERE: return False
     if name in ALWAYS: return True
     if not name.startswith("aten::"): return False
     return has(name, "CUDA") or (has(name, "CPU") and any(has(name, key) for key in COMPOSITE))
