@@ -5,6 +5,7 @@
 # %% auto #0
 __all__ = ['COMMAND', 'UUIDS', 'ODD', 'SMI', 'NVMLError', 'stand_in_nvml', 'machine', 'complete', 'test_odd_visible_devices',
            'test_odd_devices', 'test_no_torch', 'test_broken_torch_names_no_folder', 'test_nothing_personal',
+           'test_a_path_in_a_variable_is_hidden', 'test_a_cut_is_marked', 'test_no_host_name',
            'test_no_variables_where_none_are_allowed', 'test_joined_by_uuid', 'test_no_uuid_no_card',
            'test_refused_memory_is_null', 'test_first_form_of_memory', 'test_settings_are_asked', 'test_nvidia_smi',
            'test_hip_has_no_nvml', 'has_gpu']
@@ -59,8 +60,9 @@ def complete(environment):
     assert to_dict(parse(to_json(environment), 'it', 'environment')) == plain
     return plain
 
-# %% ../../nbs/tests/test_environment.ipynb #c072f478
-ODD = ['MIG-377e0049-554c-540b-93c6-d0976f8426cb', 'all', '', '-1', '0,0', '1gpu2', '3,2', 'GPU-abc']
+# %% ../../nbs/tests/test_environment.ipynb #999fb4bb
+ODD = ['MIG-377e0049-554c-540b-93c6-d0976f8426cb', 'MIG-GPU-b8ea3855-276c-c9cb-b366-c6fa655957c5/1/5', 'all', '',
+       '-1', '0,0', '1gpu2', '3,2', 'GPU-abc', '  0', '0\n1', '\udcff', '\x1b[31m0']
 
 @pytest.mark.parametrize('visible', ODD)
 def test_odd_visible_devices(visible):
@@ -91,7 +93,7 @@ def test_broken_torch_names_no_folder(tmp_path):
     assert done.returncode == 0 and 'lovelace' not in done.stdout
     assert 'cannot open shared object file' in json.loads(done.stdout)['reasons']['available']
 
-# %% ../../nbs/tests/test_environment.ipynb #79dc5913
+# %% ../../nbs/tests/test_environment.ipynb #75a1e4f4
 def test_nothing_personal(monkeypatch, capsys):
     for name in ('USER', 'HOME', 'HOSTNAME', 'AWS_SECRET_ACCESS_KEY'):
         monkeypatch.setenv(name, 'marked-personal-value')
@@ -99,6 +101,22 @@ def test_nothing_personal(monkeypatch, capsys):
     assert main(['environment', '--json']) == 0
     text = capsys.readouterr().out
     assert 'marked-personal-value' not in text and 'lovelace' not in text
+
+@pytest.mark.parametrize('text', ['/home/lovelace/x', '~lovelace/x', r'C:\Users\lovelace', 'D:/lovelace', '0,/home/lovelace',
+                                  'backend:/home/lovelace', '[~/lovelace]'])
+def test_a_path_in_a_variable_is_hidden(text, monkeypatch):
+    monkeypatch.setenv('CUDA_DEVICE_ORDER', text)
+    kept = env.recorded_variables(['CUDA_DEVICE_ORDER'])['CUDA_DEVICE_ORDER']
+    assert 'lovelace' not in kept and '<path>' in kept
+
+def test_a_cut_is_marked():
+    for kept in (env.without_paths('x' * 5000), env.cause(OSError('word ' * 500))):
+        assert len(kept) <= 1100 and kept.endswith('…')
+    assert env.without_paths('x' * 1000) == 'x' * 1000
+
+def test_no_host_name(capsys):
+    assert main(['environment', '--json']) == 0
+    text = capsys.readouterr().out
     assert os.uname().nodename not in text
 
 def test_no_variables_where_none_are_allowed(monkeypatch):
