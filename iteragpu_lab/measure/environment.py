@@ -6,7 +6,7 @@
 __all__ = ['LONGEST', 'VARIABLES', 'ENVIRONMENT', 'NotKnown', 'shortened', 'without_paths', 'cause', 'answer', 'answers',
            'recorded_variables', 'device_index', 'load_torch', 'why_unavailable', 'torch_questions', 'gpu_questions',
            'allocator_questions', 'numerics_questions', 'load_nvml', 'nvml_handle', 'nvml_memory', 'driver_questions',
-           'ask_smi', 'smi_questions', 'used_by_others', 'record_environment', 'nulls_without_reason',
+           'ask_smi', 'smi_questions', 'used_by_others', 'record_environment', 'nulls_without_reason', 'printable',
            'environment_text', 'environment_verb']
 
 # %% ../../nbs/measure/01_environment.ipynb #0f651964
@@ -81,14 +81,19 @@ def recorded_variables(names: Sequence[str], # the allowlist
     return {name: text if text is None else shortened(_PATH_WORDS.sub('<path>', text))
             for name, text in found.items()}
 
-# %% ../../nbs/measure/01_environment.ipynb #22cff43f
+# %% ../../nbs/measure/01_environment.ipynb #56c7867d
 def device_index(device: str, # as typed
-                ) -> int | None: # None where it is not written cuda:N
+                ) -> int | None: # None where it is not written cuda:N, or N has more than three digits
     "The number in cuda:N"
-    match = re.fullmatch(r'cuda:([0-9]{1,3})', device)
-    return int(match[1]) if match else None
+    match = re.fullmatch(r'cuda:([0-9]+)', device)
+    return int(match[1]) if match and len(match[1]) <= 3 else None
 
-# %% ../../nbs/measure/01_environment.ipynb #5a5f115c
+def _index_fault(device: str) -> str:
+    if re.fullmatch(r'cuda:[0-9]+', device):
+        return f'device {shortened(device)!r} is out of range; accepted are cuda:0 to cuda:999'
+    return f'device {device!r} is not written cuda:N, such as cuda:0'
+
+# %% ../../nbs/measure/01_environment.ipynb #c8c1ecc8
 def load_torch() -> tuple[Any, str | None]: # the module, or None and why
     "PyTorch, where it can be loaded"
     try: import torch
@@ -109,15 +114,12 @@ def why_unavailable(torch: Any, # the module, or None
                     device: str, # as typed
                    ) -> str | None: # None where the device can be measured
     "The reason why a device cannot be measured here"
-    if (index := device_index(device)) is None:
-        return f'device {device!r} is not written cuda:N, such as cuda:0'
+    if (index := device_index(device)) is None: return _index_fault(device)
     if torch is None: return no_torch
     try: return _device_fault(torch, device, index)
     except Exception as e: return f'{device} cannot be used: {cause(e)}'
 
-# %% ../../nbs/measure/01_environment.ipynb #0578f827
-def _no_torch() -> Any: raise NotKnown('PyTorch cannot be loaded')
-
+# %% ../../nbs/measure/01_environment.ipynb #b1b0c3de
 def _build_of(torch: Any, name: str) -> str:
     text = getattr(torch.version, name, None)
     if text is None: raise NotKnown(f'this PyTorch is not a {name.upper()} build')
@@ -147,10 +149,15 @@ def gpu_questions(torch: Any, # the module
                 l2_cache_bytes=lambda: properties().L2_cache_size,
                 unified_memory=lambda: bool(properties().is_integrated))
 
-# %% ../../nbs/measure/01_environment.ipynb #1f4aac8c
+# %% ../../nbs/measure/01_environment.ipynb #a7b5a595
+def _plain(value: Any) -> Any:
+    "A value as JSON has it; text for what JSON does not know"
+    if isinstance(value, dict): return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)): return [_plain(o) for o in value]
+    return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
+
 def _allocator_settings(torch: Any, index: int) -> dict[str, Any]:
-    settings = torch.cuda.memory._snapshot(index)['allocator_settings']
-    return {str(k): v if isinstance(v, (bool, int, float, str)) or v is None else str(v) for k, v in settings.items()}
+    return _plain(torch.cuda.memory._snapshot(index)['allocator_settings'])
 
 def allocator_questions(torch: Any, # the module
                         index: int, # of the device
@@ -159,26 +166,27 @@ def allocator_questions(torch: Any, # the module
     return dict(backend=lambda: torch.cuda.get_allocator_backend(),
                 settings=lambda: _allocator_settings(torch, index))
 
-# %% ../../nbs/measure/01_environment.ipynb #a2bb4e9e
+# %% ../../nbs/measure/01_environment.ipynb #8836cf5c
 def numerics_questions(torch: Any, # the module
                       ) -> dict[str, Callable[[], Any]]: # by name
     "What is asked about precision and determinism"
-    cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
-    def reduced(kind): return str(getattr(cuda.matmul, f'allow_{kind}_reduced_precision_reduction'))
+    def cuda(): return torch.backends.cuda
+    def cudnn(): return torch.backends.cudnn
+    def reduced(kind): return _plain(getattr(cuda().matmul, f'allow_{kind}_reduced_precision_reduction'))
     precision = dict(
-        float32_matmul_precision=torch.get_float32_matmul_precision, matmul_fp32_precision=lambda: cuda.matmul.fp32_precision,
-        matmul_allow_tf32=lambda: cuda.matmul.allow_tf32, cudnn_conv_fp32_precision=lambda: cudnn.conv.fp32_precision,
-        cudnn_allow_tf32=lambda: cudnn.allow_tf32, fp16_reduced_precision_reduction=lambda: reduced('fp16'),
+        float32_matmul_precision=lambda: torch.get_float32_matmul_precision(), matmul_fp32_precision=lambda: cuda().matmul.fp32_precision,
+        matmul_allow_tf32=lambda: cuda().matmul.allow_tf32, cudnn_conv_fp32_precision=lambda: cudnn().conv.fp32_precision,
+        cudnn_allow_tf32=lambda: cudnn().allow_tf32, fp16_reduced_precision_reduction=lambda: reduced('fp16'),
         bf16_reduced_precision_reduction=lambda: reduced('bf16'), autocast=lambda: torch.is_autocast_enabled('cuda'),
         default_dtype=lambda: str(torch.get_default_dtype()).removeprefix('torch.'))
     determinism = dict(
-        cudnn_benchmark=lambda: cudnn.benchmark, cudnn_deterministic=lambda: cudnn.deterministic,
-        deterministic_algorithms=torch.are_deterministic_algorithms_enabled,
-        deterministic_warn_only=torch.is_deterministic_algorithms_warn_only_enabled,
+        cudnn_benchmark=lambda: cudnn().benchmark, cudnn_deterministic=lambda: cudnn().deterministic,
+        deterministic_algorithms=lambda: torch.are_deterministic_algorithms_enabled(),
+        deterministic_warn_only=lambda: torch.is_deterministic_algorithms_warn_only_enabled(),
         fill_uninitialized_memory=lambda: torch.utils.deterministic.fill_uninitialized_memory)
     attention = dict(
-        flash_attention=lambda: cuda.flash_sdp_enabled(), memory_efficient_attention=lambda: cuda.mem_efficient_sdp_enabled(),
-        cudnn_attention=lambda: cuda.cudnn_sdp_enabled(), math_attention=lambda: cuda.math_sdp_enabled())
+        flash_attention=lambda: cuda().flash_sdp_enabled(), memory_efficient_attention=lambda: cuda().mem_efficient_sdp_enabled(),
+        cudnn_attention=lambda: cuda().cudnn_sdp_enabled(), math_attention=lambda: cuda().math_sdp_enabled())
     return precision | determinism | attention
 
 # %% ../../nbs/measure/01_environment.ipynb #11fbfa3e
@@ -308,7 +316,7 @@ def used_by_others() -> dict[str, int]: # bytes by UUID; a card that does not sa
         return {uuid: int(mib) * 2**20 for uuid, mib in ask_smi('--query-gpu=uuid,memory.used') if mib.isdigit()}
     except Exception: return {}
 
-# %% ../../nbs/measure/01_environment.ipynb #5152ddc8
+# %% ../../nbs/measure/01_environment.ipynb #274b2924
 def _driver_answers(torch: Any, uuid: str | None, reasons: dict[str, str]) -> dict[str, Any]:
     def known_uuid():
         if torch is not None and getattr(torch.version, 'hip', None):
@@ -319,19 +327,15 @@ def _driver_answers(torch: Any, uuid: str | None, reasons: dict[str, str]) -> di
     questions = driver_questions(nvml, lambda: nvml_handle(nvml, known_uuid())) if nvml else smi_questions(known_uuid)
     return answers('driver', questions, reasons)
 
-def _torch_answers(torch: Any, index: int, reasons: dict[str, str]) -> dict[str, dict[str, Any]]:
+def _torch_answers(torch: Any, no_torch: str | None, index: int, reasons: dict[str, str]) -> dict[str, dict[str, Any]]:
+    "The same names on every machine; without PyTorch, each is null for that reason"
+    def absent(): raise NotKnown(no_torch)
     groups = dict(torch=torch_questions(torch), gpu=gpu_questions(torch, index),
                   allocator=allocator_questions(torch, index), numerics=numerics_questions(torch))
+    if torch is None: groups = {section: dict.fromkeys(names, absent) for section, names in groups.items()}
     return {section: answers(section, questions, reasons) for section, questions in groups.items()}
 
-def _absent_answers(reasons: dict[str, str], reason: str) -> dict[str, dict[str, Any]]:
-    names = dict(torch=('version', 'cuda_build', 'hip_build'), gpu=('name', 'uuid', 'total_memory_bytes'),
-                 allocator=('backend', 'settings'),
-                 numerics=('float32_matmul_precision', 'deterministic_algorithms'))
-    reasons |= {f'{section}.{name}': reason for section, group in names.items() for name in group}
-    return {section: dict.fromkeys(group) for section, group in names.items()}
-
-# %% ../../nbs/measure/01_environment.ipynb #35dff718
+# %% ../../nbs/measure/01_environment.ipynb #a6f94c2c
 def record_environment(device: str, # such as 'cuda:0'; any text gives a valid document
                        variables: Sequence[str] = VARIABLES, # environment variables to record; () for none
                       ) -> Environment: # a diagnostic; `available` says whether the device can be measured
@@ -342,7 +346,7 @@ def record_environment(device: str, # such as 'cuda:0'; any text gives a valid d
     index = device_index(device)
     # An impossible index makes the card's questions fail with a reason of their own; those about PyTorch are answered.
     asked_index = 10**4 if index is None else index
-    found = _absent_answers(reasons, no_torch) if torch is None else _torch_answers(torch, asked_index, reasons)
+    found = _torch_answers(torch, no_torch, asked_index, reasons)
     found['torch']['loadable'] = torch is not None
     if variables: reasons['variables'] = 'null: the variable is not set'
     return new(Environment, device=device, available=fault is None,
@@ -361,14 +365,19 @@ def nulls_without_reason(document: Mapping[str, Any], # an environment as plain 
     silent = [f'{s}.{k}' for s in sections for k, v in document[s].items() if v is None]
     return [name for name in silent if name not in document['reasons']]
 
-# %% ../../nbs/measure/01_environment.ipynb #1669ace2
+# %% ../../nbs/measure/01_environment.ipynb #6ed1acb1
 def _shown_value(name: str, value: Any) -> str:
     if isinstance(value, bool): return 'yes' if value else 'no'
     if isinstance(value, dict): return ', '.join(f'{k}={v}' for k, v in value.items()) or 'none'
     return both(value, 2) if name.endswith('_bytes') else str(value)
 
+def printable(text: str, # any text
+             ) -> str: # control characters and broken ones as escapes, such as \x1b
+    "Text that cannot move the cursor of a terminal"
+    return ''.join(c if c.isprintable() else c.encode('unicode_escape').decode('ascii') for c in text)
+
 def _wrapped_rows(name: str, text: str) -> list[tuple[str, str]]:
-    lines = textwrap.wrap(text, 44) or ['']
+    lines = textwrap.wrap(printable(text), 44) or ['']
     return [(name, lines[0]), *(('', line) for line in lines[1:])]
 
 def _section_rows(environment: Environment, section: str) -> list[tuple[str, str]]:
@@ -390,8 +399,8 @@ def environment_text(environment: Environment, # any
     shown = {k: v for k, v in environment.variables.items() if v is not None}
     rows += [('variables', 'none of those recorded is set' if not shown else '')]
     for k, v in shown.items(): rows += _wrapped_rows(f'  {k}', v)
-    title = strong(f'Environment of {environment.device}')
-    return '\n'.join([title, *textwrap.wrap(state, 80), '', columns(rows)])
+    title = [strong(o) for o in textwrap.wrap(printable(f'Environment of {environment.device}'), 80)]
+    return '\n'.join([*title, *textwrap.wrap(printable(state), 80), '', columns(rows)])
 
 # %% ../../nbs/measure/01_environment.ipynb #8a9158a6
 def environment_verb(variables: Sequence[str] = VARIABLES, # environment variables to record; () for none
