@@ -9,14 +9,14 @@ __all__ = ['DTYPES', 'HIDDEN_FACTOR', 'SEED', 'SLOWDOWNS', 'IDLE', 'LOW_CLOCK', 
            'NetworkSettings', 'DeviceProbe', 'EventPair', 'join_nvml', 'DriverState', 'read_driver', 'driver_state',
            'energy_millijoules', 'slowdowns', 'driver_entry', 'Phase', 'row_without_passes', 'measure_phase',
            'numbers_in', 'build_network', 'repeated', 'in_effect', 'network_phases', 'forward_phases',
-           'requested_bytes', 'largest_free_block', 'memory_explanation', 'BoundHit', 'status_of', 'failure_of',
-           'forget_frames', 'run_phases', 'partial_path', 'refuse_taken', 'PartialFile', 'spread_of', 'slow_first',
-           'trend_chance', 'drifting', 'steadiness', 'process_bytes_of', 'memory_flags', 'summary_of',
+           'requested_bytes', 'limit_bytes', 'largest_free_block', 'memory_explanation', 'BoundHit', 'status_of',
+           'failure_of', 'forget_frames', 'run_phases', 'partial_path', 'refuse_taken', 'PartialFile', 'spread_of',
+           'slow_first', 'trend_chance', 'drifting', 'steadiness', 'process_bytes_of', 'memory_flags', 'summary_of',
            'synthetic_model', 'run_header', 'measurement_from', 'not_in_effect', 'Interrupts', 'signals_handled',
            'used_device', 'open_device', 'measure_phases', 'measure_network', 'recover', 'measurement_text',
            'add_network_arguments', 'network_settings', 'show_measurement', 'measure_verb']
 
-# %% ../../nbs/measure/02_protocol.ipynb #4cfe5efb
+# %% ../../nbs/measure/02_protocol.ipynb #185732bf
 import argparse, contextlib, gc, json, os, re, signal, statistics, textwrap, threading, time, traceback, uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from ..commands import Verb, columns, strong, whole_argument
 from ..documents import (Measurement, PhaseRow, Refused, new, refusal, to_dict, to_json, utc_now,
                                     write_new)
 from .environment import (NotKnown, VARIABLES, answer, answers, cause, device_index,
-                                              load_nvml, load_torch, nvml_handle, record_environment,
+                                              load_nvml, load_torch, nvml_handle, printable, record_environment,
                                               used_by_others, why_unavailable)
 from ..units import exact, gib
 try: import fcntl
@@ -375,7 +375,17 @@ def requested_bytes(text: str, # of an out-of-memory error
     match = _TRIED.search(text)
     return round(float(match[1]) * _SCALES[match[2]]) if match else None
 
-# %% ../../nbs/measure/02_protocol.ipynb #1dbf4470
+# %% ../../nbs/measure/02_protocol.ipynb #5dd752e9
+_ALLOWED = re.compile(r'([0-9.]+) (bytes|KiB|MiB|GiB) allowed')
+
+def limit_bytes(probe: DeviceProbe, # of the device
+                text: str, # of an out-of-memory error
+               ) -> int: # NotKnown where none is named
+    "The limit that the allocator was given for this process, as declared or as its error names it"
+    if probe.limit_bytes is not None: return probe.limit_bytes
+    if not (match := _ALLOWED.search(text)): raise NotKnown('no limit was declared, and the error names none')
+    return round(float(match[1]) * _SCALES[match[2]])
+
 def largest_free_block(probe: DeviceProbe, # of the device
                       ) -> int: # bytes; NotKnown where the allocator keeps no such list
     "The largest block that the allocator holds without using it"
@@ -396,12 +406,14 @@ def memory_explanation(memory: Mapping[str, int | None], # figures of a failure
     if idle is not None and asked <= idle:
         return 'fragmentation: the allocator held enough free memory, in pieces too small for the request'
     if asked <= free:
-        return 'the device had room for the request; a limit set for this process stood in the way'
+        known = memory.get('limit_bytes') is not None
+        return 'the device had room for the request; ' + (
+            'a limit set for this process stood in the way' if known else 'no limit is known, so what stood in the way is not told')
     if others_bytes and asked <= free + (idle or 0) + others_bytes:
         return 'neighbours: with what other processes held before this one began, it would have been enough'
     return 'this process had filled the device; the request did not fit beside what it held'
 
-# %% ../../nbs/measure/02_protocol.ipynb #d060a715
+# %% ../../nbs/measure/02_protocol.ipynb #93d2975d
 class BoundHit(BaseException):
     "A declared bound stopped the run"
 
@@ -429,6 +441,7 @@ def failure_of(probe: DeviceProbe, # of the device
     reasons, c, d = {}, probe.cuda, probe.device
     memory = answers('failure',
                      dict(requested_bytes=lambda: requested_bytes(str(error)),
+                          limit_bytes=lambda: limit_bytes(probe, str(error)),
                           allocated_bytes=lambda: c.memory_allocated(d),
                           reserved_bytes=lambda: c.memory_reserved(d),
                           device_free_bytes=lambda: c.mem_get_info(d)[0],
@@ -704,7 +717,7 @@ def run_header(environment: dict[str, Any], # of the machine
     return dict(run_id=uuid.uuid4().hex, started_at=utc_now(), environment=environment,
                 configuration=configuration, effective=effective, **work)
 
-# %% ../../nbs/measure/02_protocol.ipynb #5cb496f5
+# %% ../../nbs/measure/02_protocol.ipynb #e39fb326
 def measurement_from(header: Mapping[str, Any], # of the run
                      rows: Sequence[PhaseRow], # measured, in order
                      status: str, # how it ended
@@ -722,11 +735,12 @@ def measurement_from(header: Mapping[str, Any], # of the run
     summary = summary_of(rows, repeats, effective['used_by_others_bytes'], retries,
                          effective['allocator_backend'])
     summary |= more or {}
+    summary['flags'] += summary['warm']['steadiness']['flags']
     summary['flags'] += not_in_effect(h['configuration'], effective, h['environment'].get('variables', {}))
     return new(Measurement, at=h.pop('started_at'), status=status, failure=failure, finished_at=finished_at,
                phases=tuple(rows), summary=summary, notes=NOTES, reasons=reasons, **h)
 
-# %% ../../nbs/measure/02_protocol.ipynb #594b5df7
+# %% ../../nbs/measure/02_protocol.ipynb #e7d6bae9
 _ALLOCATOR_VARIABLES = ('PYTORCH_ALLOC_CONF', 'PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF')
 
 def _asked_of_allocator(variables: Mapping[str, str | None]) -> dict[str, str]:
@@ -742,7 +756,8 @@ def not_in_effect(configuration: Mapping[str, Any], # as asked
     backend = effective.get('allocator_backend') if 'backend' in asked else None
     pairs = [(name, [configuration.get(name)], effective.get(f'weights_{name}')) for name in ('dtype', 'device')]
     pairs.append(('allocator', asked.get('backend'), backend))
-    pairs += [(k, v.lower(), str(settings[k]).lower()) for k, v in asked.items() if k in settings]
+    plain = {k: str(v).lower() for k, v in settings.items() if not isinstance(v, (dict, list))}
+    pairs += [(k, v.lower(), plain[k]) for k, v in asked.items() if k in plain]
     def shown(value): return value if isinstance(value, str) else ', '.join(value)
     return [f'{name}: {shown(a)} was asked for, {shown(e)} is in effect' for name, a, e in pairs
             if a not in (None, [None]) and e and a != e]
@@ -918,7 +933,7 @@ def _recovered(path: Path, status: str, error: str) -> Measurement:
     except (AttributeError, KeyError, TypeError, UnicodeDecodeError) as e:
         raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #cab79e7e
+# %% ../../nbs/measure/02_protocol.ipynb #25353f48
 def _milliseconds(seconds: float | None) -> str:
     return 'unknown' if seconds is None else f'{1000 * seconds:,.3f}'
 def _mebibytes(n: int | None) -> str: return 'unknown' if n is None else f'{n / 2**20:,.1f}'
@@ -931,13 +946,22 @@ def _phase_cells(row: PhaseRow) -> tuple[str, ...]:
             _mebibytes(row.end_allocated_bytes), _mebibytes(row.peak_allocated_bytes),
             _mebibytes(row.peak_reserved_bytes))
 
+def _wrapped(text: str) -> str:
+    "One sentence in lines of at most 80 characters, which cannot move the cursor"
+    return textwrap.fill(printable(text), 80, subsequent_indent='  ', break_on_hyphens=False)
+
 def _failure_lines(failure: Mapping[str, Any]) -> list[str]:
     where = ' '.join(str(o) for o in (failure['phase'] or 'between phases', failure.get('repetition')) if o)
     figures = [(k.removesuffix('_bytes').replace('_', ' '),
                 exact(v)) for k, v in failure.items() if k.endswith('_bytes')]
-    lines = ['', f'Stopped in {where}: {failure["error"]}', failure['explanation'] or '',
+    lines = ['', _wrapped(f'Stopped in {where}: {failure["error"]}'), _wrapped(failure['explanation'] or ''),
              columns(figures, 'lr') if figures else '']
     return [line for i, line in enumerate(lines) if line or not i]
+
+def _spread_line(spread: Mapping[str, Any]) -> str:
+    figures = [f'{name} {_milliseconds(spread[k])}' for name, k in
+               (('median', 'median'), ('min', 'min'), ('max', 'max'), ('IQR', 'iqr'))]
+    return f'Warm repetitions in ms: n {spread["n"]}, {", ".join(figures)}'
 
 def _against_line(found: Mapping[str, Any]) -> str:
     if found['verdict'] is None or found['difference_percent'] is None: return 'a against b: nothing can be said'
@@ -951,12 +975,14 @@ def measurement_text(measurement: Measurement, # any
     head = [('phase', 'ms', 'event ms', 'allocated', 'peak alloc.', 'peak reserved')]
     process = s['process_bytes']
     used = f'{exact(process)} = {gib(process)}' if process else f'unknown: {s["reasons"].get("process_bytes", "")}'
-    out = [strong(f'Measurement on {m.effective["device_name"]}, status {m.status}'), '',
+    title = printable(f'Measurement on {m.effective["device_name"]}, status {m.status}')
+    out = [*map(strong, textwrap.wrap(title, 80)), '',
            columns([*head, *map(_phase_cells, m.phases)], 'lrrrrr'), '',
-           'Memory in MiB = 2^20 B; allocated is part of reserved.', f'Process on the device: {used}']
-    if 'against' in s: out.append(_against_line(s['against']))
-    out += [*s['flags'], *s['warm']['steadiness']['flags'], *(_failure_lines(m.failure) if m.failure else [])]
-    return '\n'.join(out)
+           _wrapped(_spread_line(s['warm']['elapsed_seconds'])),
+           'Memory in MiB = 2^20 B; allocated is part of reserved.', _wrapped(f'Process on the device: {used}')]
+    if 'against' in s: out.append(_wrapped(_against_line(s['against'])))
+    out += map(_wrapped, dict.fromkeys([*s['flags'], *s['warm']['steadiness']['flags']]))
+    return '\n'.join([*out, *(_failure_lines(m.failure) if m.failure else [])])
 
 # %% ../../nbs/measure/02_protocol.ipynb #288aed41
 EXIT_CODES = dict(done=0, out_of_memory=1, failed=1, incomplete=1, cancelled=130, bound_hit=3)
