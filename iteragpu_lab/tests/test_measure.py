@@ -7,7 +7,8 @@ __all__ = ['ENERGIES', 'OWN', 'INTRUDER', 'LIMITED', 'asked', 'strict', 'torch',
            'test_memory_follows_the_work', 'test_no_warmup', 'test_every_call_names_the_device',
            'test_order_within_a_phase', 'test_no_gpu_no_file', 'test_forced_past_the_check_on_a_real_torch_without_gpu',
            'test_a_counter_that_does_not_move', 'test_a_peak_of_zero_is_null', 'test_wrong_index_and_other_backends',
-           'test_free_memory_unknown', 'test_system_clock_jumps', 'test_run_ids_differ', 'test_no_time_at_all',
+           'test_free_memory_unknown', 'test_system_clock_jumps', 'test_summer_time_ends_within_a_run',
+           'test_another_reader_of_json_accepts_the_file', 'test_run_ids_differ', 'test_no_time_at_all',
            'test_one_repetition', 'test_numbers_that_are_none', 'test_slow_clock_ends_and_is_flagged',
            'test_energy_is_null_with_reason', 'test_one_reading_between_two_repetitions',
            'test_energy_of_a_long_window', 'test_without_nvml', 'test_process_figure_needs_an_empty_card',
@@ -19,9 +20,11 @@ __all__ = ['ENERGIES', 'OWN', 'INTRUDER', 'LIMITED', 'asked', 'strict', 'torch',
            'rows_of', 'test_first_repetitions_slow', 'test_slow_drift', 'test_summary_is_strict_and_ordered',
            'test_trend_by_enumeration']
 
-# %% ../../nbs/tests/test_measure.ipynb #a0d1c701
-import json, math, statistics, sys, time, weakref
+# %% ../../nbs/tests/test_measure.ipynb #86b390f3
+import json, math, shutil, statistics, subprocess, sys, time, weakref
 from dataclasses import replace
+from datetime import datetime, timezone
+from itertools import cycle
 from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -121,13 +124,41 @@ def test_free_memory_unknown(torch, tmp_path, monkeypatch):
     found = measure_network(asked(), tmp_path / 'a.json')
     assert found.status == 'done' and all(o.device_total_bytes is None and 'HIP error' in o.reasons['start_device_free_bytes'] for o in found.phases)
 
-# %% ../../nbs/tests/test_measure.ipynb #555b381e
+# %% ../../nbs/tests/test_measure.ipynb #ec5b3f23
 def test_system_clock_jumps(torch, tmp_path, monkeypatch):
     moments = iter(range(10**9, 0, -3600))
     monkeypatch.setattr(time, 'time', lambda: next(moments))
     found = measure_network(asked(), tmp_path / 'a.json')
     assert all(0 < o.elapsed_seconds < 10 for o in found.phases)
     assert found.created_at.endswith('Z') and found.finished_at.endswith('Z')
+
+def test_summer_time_ends_within_a_run(torch, tmp_path, monkeypatch):
+    "The local clock is put back an hour in every pass; the file knows only UTC and the monotonic clock"
+    offsets, zones = [], cycle(['CEST-2', 'CET-1'])
+    def change(place):
+        monkeypatch.setenv('TZ', next(zones))
+        time.tzset()
+        offsets.append(time.localtime().tm_gmtoff)
+    monkeypatch.setattr(standin_torch, '_fail', change)
+    before = datetime.now(timezone.utc)
+    try: found = measure_network(asked(), tmp_path / 'a.json')
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    after = datetime.now(timezone.utc)
+    moments = [datetime.fromisoformat(o.replace('Z', '+00:00')) for o in (found.created_at, found.finished_at)]
+    assert set(offsets) == {3600, 7200} and before <= moments[0] < moments[1] <= after
+    assert all(0 < o.elapsed_seconds < 10 for o in found.phases)
+
+@pytest.mark.skipif(shutil.which('node') is None, reason='node is not installed: JSON.parse cannot be asked')
+def test_another_reader_of_json_accepts_the_file(torch, tmp_path, monkeypatch):
+    monkeypatch.setattr(time, 'perf_counter_ns', lambda: 5)
+    monkeypatch.setattr(standin_torch._Event, 'elapsed_time', lambda self, last: 0.0)
+    monkeypatch.setenv('CUDA_VISIBLE_DEVICES', '\udcff')
+    measure_network(asked(repeats=1), tmp_path / 'a.json')
+    script = 'const m = JSON.parse(require("fs").readFileSync(process.argv[1], "utf8")); console.log(m.status, m.phases.length)'
+    done = subprocess.run(['node', '-e', script, str(tmp_path / 'a.json')], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, 'done 5\n'), done.stderr
 
 def test_run_ids_differ(torch, tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, 'utc_now', lambda: '2026-11-30T00:00:00.000000Z')
