@@ -31,7 +31,7 @@ def card_properties(
     return SimpleNamespace(name=name, major=major, minor=minor, multi_processor_count=count, total_memory=total, warp_size=32,
                            max_threads_per_multi_processor=threads, gcnArchName="", uuid="pretended", is_integrated=False)
 
-# %% ../../nbs/estimate/71_trace_card.ipynb #e821bedd
+# %% ../../nbs/estimate/71_trace_card.ipynb #a1bfd76a
 class _Device(ctypes.Structure): _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
 class _Type(ctypes.Structure): _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
 class _Tensor(ctypes.Structure):
@@ -39,6 +39,8 @@ class _Tensor(ctypes.Structure):
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 class _Managed(ctypes.Structure): _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
+
+_Shape = ctypes.c_int64 * 1
 
 CUDA_DEVICE, FIRST_ADDRESS, ADDRESS_STEP = 2, 1 << 44, 12
 TYPE_CODES = {                  # DLPack's code and bits of each dtype
@@ -51,7 +53,7 @@ class Entry:
     __slots__ = ("key", "nbytes", "numel", "dtype", "value", "parts")
     def __init__(self, key, nbytes, numel, dtype, parts): self.key, self.nbytes, self.numel, self.dtype, self.value, self.parts = key, nbytes, numel, dtype, None, parts
 
-# %% ../../nbs/estimate/71_trace_card.ipynb #0795c165
+# %% ../../nbs/estimate/71_trace_card.ipynb #02b0762a
 class Storages:
     "Storages that claim to lie on cuda:0."
     def __init__(
@@ -64,9 +66,16 @@ class Storages:
         self.capsule.restype, self.capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         self.codes = {getattr(torch, name): code for name, code in TYPE_CODES.items() if hasattr(torch, name)}
         self.deleter = _Deleter(self._freed)
-        self.by_struct, self.import_capsule = {}, torch._C._from_dlpack
+        self.by_struct, self.templates, self.import_capsule = {}, {}, torch._C._from_dlpack
         self.as_strided = torch.ops.aten.as_strided.default._op_dk
         self.view_key = torch._C.DispatchKey.CPU
+
+    def template(self, code):
+        "The bytes of a capsule's description, all but address and shape."
+        if code not in self.templates:
+            tensor = _Tensor(None, _Device(CUDA_DEVICE, 0), 1, _Type(code[0], code[1], 1), None, None, 0)
+            self.templates[code] = bytes(_Managed(tensor, None, self.deleter))
+        return self.templates[code]
 
     def _freed(self, address):
         serial = self.by_struct.pop(address, None)
@@ -80,9 +89,10 @@ class Storages:
             import torch
             return self.flat(numel * dtype.itemsize, torch.uint8).view(dtype)
         self.serial += 1
-        managed, shape, nbytes = _Managed(), (ctypes.c_int64 * 1)(numel), numel * code[1] // 8
-        managed.tensor = _Tensor(FIRST_ADDRESS + (self.serial << ADDRESS_STEP), _Device(CUDA_DEVICE, 0), 1, _Type(code[0], code[1], 1), shape, None, 0)
-        managed.deleter = self.deleter
+        nbytes, shape = numel * code[1] // 8, _Shape(numel)
+        managed = _Managed.from_buffer_copy(self.template(code))
+        tensor = managed.tensor
+        tensor.data, tensor.shape = FIRST_ADDRESS + (self.serial << ADDRESS_STEP), shape
         address = ctypes.addressof(managed)
         key = self.recorder.malloc(nbytes) if nbytes else None
         self.by_struct[address] = self.serial
