@@ -8,9 +8,9 @@ __all__ = ['BASES', 'STATUSES', 'Refused', 'utc_now', 'Document', 'new', 'Line',
            'Campaign', 'Environment', 'Measurement', 'to_dict', 'to_json', 'refusal', 'write_new', 'write_new_folder',
            'Compared', 'Comparison', 'Calibration', 'Question', 'Protocol', 'Side', 'Figure', 'Contrast', 'BookEvent',
            'LedgerEntry', 'PaymentIntent', 'Order', 'TopUp', 'OrderRow', 'TopUpRow', 'IntentRow', 'OrderBooks',
-           'Quality', 'Reproduction', 'data_path']
+           'Quality', 'Reproduction', 'Bundle', 'data_path']
 
-# %% ../nbs/01_documents.ipynb #054da731
+# %% ../nbs/01_documents.ipynb #71178ef3
 import dataclasses, errno, json, os, shutil
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -119,7 +119,7 @@ class Estimate(Document):
     left_out: tuple[str, ...] = () # what is not counted
     notes: tuple[str, ...] = () # rules and assumptions a reader must know
 
-# %% ../nbs/01_documents.ipynb #d30ef575
+# %% ../nbs/01_documents.ipynb #e25961e0
 @dataclass(frozen=True, kw_only=True)
 class Quote(Document):
     "The price of a package: lots of one GPU for one duration"
@@ -138,6 +138,13 @@ class Quote(Document):
     unit_cost_exact: str | None # 'p/q' in cents
     tariff: dict[str, Any] # file name, snapshot date, sha256, source and note of the row
     notes: tuple[str, ...] = () # among them the tariff's own reservation
+
+    def __post_init__(self) -> None:
+        if self.duration_days not in (3, 7, 30): raise ValueError(f'duration_days is {self.duration_days}; accepted are 3, 7 and 30')
+        if not 1 <= self.lots <= 10: raise ValueError(f'lots is {self.lots}; accepted are 1 to 10')
+        if self.lot_price_usd_cents < 1 or self.total_usd_cents != self.lots * self.lot_price_usd_cents:
+            raise ValueError('total_usd_cents is not lots x lot_price_usd_cents')
+        if self.cards != self.lots * self.cards_per_lot: raise ValueError('cards is not lots x cards_per_lot')
 
 # %% ../nbs/01_documents.ipynb #31c11291
 @dataclass(frozen=True, kw_only=True)
@@ -304,7 +311,7 @@ class Measurement(Document):
     finished_at: str | None = None # UTC; `created_at` is the moment the run began
     notes: tuple[str, ...] = ()
 
-# %% ../nbs/01_documents.ipynb #f59826d7
+# %% ../nbs/01_documents.ipynb #44f8dbbe
 def to_dict(document: Any, # a dataclass
            ) -> dict[str, Any]: # plain dictionaries, lists and scalars
     "A document as plain values"
@@ -314,7 +321,9 @@ def to_json(document: Any, # a dataclass, or plain values
            ) -> str: # text that ends with a newline
     "A document as strict JSON text"
     plain = dataclasses.asdict(document) if dataclasses.is_dataclass(document) else document
-    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
+    text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + '\n'
+    # A byte of the system that is no character of UTF-8 stands in Python's text as a lone surrogate: keep it as JSON's own escape.
+    return text.encode('utf-8', 'backslashreplace').decode('utf-8')
 
 # %% ../nbs/01_documents.ipynb #bd63ecc8
 _SENTENCES = {
@@ -337,7 +346,7 @@ def refusal(path: Path, # the file that could not be written or read
     "The sentence for a file that the system would not give"
     return Refused(f'{path} {_SENTENCES.get(error.errno, f"cannot be used: {error.strerror or error}")}')
 
-# %% ../nbs/01_documents.ipynb #99b2ae40
+# %% ../nbs/01_documents.ipynb #e46a1ca2
 _NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK}
 
 def _publish(temporary: Path, path: Path) -> None:
@@ -349,6 +358,13 @@ def _publish(temporary: Path, path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         os.replace(temporary, path)
 
+def _write_whole(path: Path, content: str | bytes) -> None:
+    "Create a file and force it to disk"
+    with open(path, 'xb') as f:
+        f.write(content.encode('utf-8') if isinstance(content, str) else content)
+        f.flush()
+        os.fsync(f.fileno())
+
 def _sync_folder(folder: Path) -> None:
     "Make the new name itself durable, where folders can be synced"
     try: fd = os.open(folder, os.O_RDONLY)
@@ -357,21 +373,17 @@ def _sync_folder(folder: Path) -> None:
     except OSError: pass
     finally: os.close(fd)
 
-# %% ../nbs/01_documents.ipynb #335687da
+# %% ../nbs/01_documents.ipynb #42955036
 def write_new(path: str | Path, # a name that is not taken
               content: str | bytes, # the whole content; text is written as UTF-8
              ) -> Path: # the path; Refused with one sentence if it cannot be written
     "Write a file that did not exist, whole or not at all"
     path = Path(path)
     if not path.name: raise Refused(f'{path} is a folder; name a file')
-    data = content.encode('utf-8') if isinstance(content, str) else content
     temporary = path.parent / f'.{path.name[:200]}.{os.getpid()}.{os.urandom(4).hex()}.tmp'
     try:
         if os.path.lexists(path): raise FileExistsError(errno.EEXIST, 'File exists')
-        with open(temporary, 'xb') as f:
-            f.write(data)
-            f.flush()
-            os.fsync(f.fileno())
+        _write_whole(temporary, content)
         _publish(temporary, path)
         _sync_folder(path.parent)
     except OSError as e: raise refusal(path, e) from e
@@ -379,7 +391,7 @@ def write_new(path: str | Path, # a name that is not taken
         if os.path.lexists(temporary): temporary.unlink() # unlike Path.exists, no error where the folder may not be searched
     return path
 
-# %% ../nbs/01_documents.ipynb #952c4142
+# %% ../nbs/01_documents.ipynb #1aa6655c
 def write_new_folder(path: str | Path, # a name that is not taken
                      files: dict[str, str | bytes], # relative name to content
                     ) -> Path: # the path; Refused with one sentence if it cannot be written
@@ -391,7 +403,7 @@ def write_new_folder(path: str | Path, # a name that is not taken
         temporary.mkdir()
         for name, content in files.items():
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
-            write_new(temporary / name, content)
+            _write_whole(temporary / name, content)
         temporary.rename(path)
         _sync_folder(path.parent)
     except OSError as e:
@@ -686,6 +698,16 @@ class Reproduction(Document):
     seeds: dict[str, Any] # what was seeded, and what could not be
     determinism: dict[str, Any] # requested and effective
     notes: tuple[str, ...] = ()
+
+# %% ../nbs/01_documents.ipynb #de67bc66
+@dataclass(frozen=True, kw_only=True)
+class Bundle(Document):
+    "A sound archive of standalone scripts"
+    KIND = 'bundle'
+    SCHEMA_VERSION = 1
+    archive: str # its path, as given
+    sha256: str # of the archive
+    members: dict[str, int] # name to bytes
 
 # %% ../nbs/01_documents.ipynb #7bb1eb75
 def data_path(*parts: str, # such as 'schemas', 'estimate.schema.json'

@@ -5,18 +5,19 @@
 # %% auto #0
 __all__ = ['KINDS', 'MAX_BYTES', 'strict_json', 'parse', 'read', 'schemas', 'write_schemas']
 
-# %% ../nbs/02_reading.ipynb #7766c305
-import json
+# %% ../nbs/02_reading.ipynb #3daab434
+import json, re
 from pathlib import Path
 from typing import Any
 import msgspec
 from . import documents
 from .documents import Document, Refused, refusal, to_json
 
-# %% ../nbs/02_reading.ipynb #15b8bde9
+# %% ../nbs/02_reading.ipynb #ed4c43a6
 def _is_kind(o: Any) -> bool: return isinstance(o, type) and issubclass(o, Document) and hasattr(o, 'KIND')
 
 KINDS = {o.KIND: o for o in vars(documents).values() if _is_kind(o)}
+_MOMENT = r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)$' # a UTC moment
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
 # %% ../nbs/02_reading.ipynb #9f440ea8
@@ -36,7 +37,7 @@ def strict_json(text: str, # JSON
     try: return json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
     except RecursionError: raise ValueError('it is nested too deeply') from None
 
-# %% ../nbs/02_reading.ipynb #16818fd6
+# %% ../nbs/02_reading.ipynb #133df144
 def _unknown(raw: Any, known: Any, at: str = '') -> str | None:
     "The path of the first field that the document's class does not have"
     if isinstance(raw, dict) and isinstance(known, dict):
@@ -60,6 +61,7 @@ def parse(text: str, # JSON
     if not isinstance(found, str) or found not in KINDS: raise Refused(f'{name} is not a document: its field kind must be one of {", ".join(KINDS)}')
     if kind and found != kind: raise Refused(f'{name} is a document of kind {found}; needed is {kind}')
     cls = KINDS[found]
+    if not re.match(_MOMENT, str(raw.get('created_at'))): raise Refused(f'{name} is not a valid {found}: created_at is not a UTC moment such as 2026-11-30T12:00:00Z')
     if raw.get('schema_version') != cls.SCHEMA_VERSION:
         raise Refused(f'{name} has schema_version {raw.get("schema_version")!r}; this version of the lab reads {cls.SCHEMA_VERSION}')
     try: document = msgspec.convert(raw, cls, strict=True)
@@ -81,10 +83,18 @@ def read(path: str | Path, # a JSON file
     except OSError as e: raise refusal(path, e) from e
     return parse(text, str(path), kind)
 
-# %% ../nbs/02_reading.ipynb #d966c0aa
+# %% ../nbs/02_reading.ipynb #c90bd444
+def _schema(cls: type) -> dict[str, Any]:
+    "The schema of a class as it is read: its own kind and version, a UTC moment, no other fields"
+    schema = {'$schema': 'https://json-schema.org/draft/2020-12/schema', **msgspec.json.schema(cls)}
+    for definition in schema['$defs'].values(): definition['additionalProperties'] = False
+    schema['$defs'][cls.__name__]['properties'] |= dict(kind={'const': cls.KIND}, schema_version={'const': cls.SCHEMA_VERSION},
+                                                        created_at={'type': 'string', 'pattern': _MOMENT})
+    return schema
+
 def schemas() -> dict[str, dict[str, Any]]: # kind to JSON Schema
     "The JSON Schema of every kind of document"
-    return {kind: {'$schema': 'https://json-schema.org/draft/2020-12/schema', **msgspec.json.schema(cls)} for kind, cls in KINDS.items()}
+    return {kind: _schema(cls) for kind, cls in KINDS.items()}
 
 def write_schemas(folder: str | Path, # usually data/schemas
                  ) -> list[Path]: # the files written

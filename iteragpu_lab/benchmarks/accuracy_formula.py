@@ -176,7 +176,7 @@ def fms_rows(r: dict[str, str], number: int) -> Iterator[Row | tuple[str, str]]:
                   int(float(r['mem_peak_torch_mem_alloc_in_bytes'])))
     except (Refused, ValueError, KeyError) as e: yield case, str(e)
 
-# %% ../../nbs/benchmarks/accuracy_formula.ipynb #0dd604a7
+# %% ../../nbs/benchmarks/accuracy_formula.ipynb #1cf69582
 _UNMODELLED = {'multi-latent-attention': 'latent attention', 'hybrid-layer-pattern': 'hybrid layers',
                'mtp-num-layers': 'multi-token prediction', 'fp8-format': 'FP8 copies of weights',
                'use-megatron-fsdp': 'Megatron-FSDP',
@@ -221,7 +221,7 @@ def megatron_job(r: dict[str, str]) -> Job:
                tensor=n('tensor-model-parallel-size', 1), pipeline=n('pipeline-model-parallel-size', 1),
                virtual=bool(r.get('num-layers-per-virtual-pipeline-stage')), context=n('context-parallel-size', 1),
                expert=n('expert-model-parallel-size', 1), expert_tensor=n('expert-tensor-parallel-size'),
-               experts=n('num-experts', 0), expert_ffn=n('moe-ffn-hidden-size'),
+               experts=n('num-experts', 0), top_k=n('moe-router-topk', 1), expert_ffn=n('moe-ffn-hidden-size'),
                sequence_parallel=on('sequence-parallel'), distributed_optimizer=on('use-distributed-optimizer'),
                precision='bf16' if on('bf16') else 'fp16' if on('fp16') else 'fp32')
 

@@ -14,19 +14,26 @@ from ..record.book import Book
 from ..record.find import find
 from ..record.pages import add_order, attach, new_page, open_page, seal
 
-# %% ../../nbs/benchmarks/book_speed.ipynb #9fef64ec
+# %% ../../nbs/benchmarks/book_speed.ipynb #2d6fb786
 _GPUS = ('NVIDIA H200', 'NVIDIA B200', 'NVIDIA L40S')
 _MODELS = ('meta-llama/Llama-3.1-8B', 'Qwen/Qwen3-8B', 'google/gemma-3-4b-pt', 'openai/gpt-oss-20b')
 
 def _question(i: int) -> Question:
-    return new(Question, question=f'Question {i}: what does the context cost?', hypothesis='it grows with the context', quantity='peak_allocated_bytes', direction='higher', size='linear',
-               threshold='within 2 %', variable='configuration.context', values=('2048', '4096'), fixed={'batch': 4}, rule='3 repetitions', stop_rule='3 runs', budget_usd_cents=10_000)
+    return new(Question, question=f'Question {i}: what does the context cost?',
+               hypothesis='it grows with the context', quantity='peak_allocated_bytes', direction='higher',
+               size='linear',
+               threshold='within 2 %', variable='configuration.context', values=('2048', '4096'), fixed={'batch': 4},
+               rule='3 repetitions', stop_rule='3 runs', budget_usd_cents=10_000)
 
 def _run(i: int) -> str:
-    rows = tuple(PhaseRow(phase='warm_step', repetition=r, elapsed_seconds=0.01 + i * 1e-7, peak_allocated_bytes=10**9 + i) for r in (1, 2, 3))
-    return to_json(new(Measurement, at=f'2026-{1 + i % 12:02}-{1 + i % 28:02}T12:00:00.{i:06}Z', run_id=f'run-{i:06}', status='out_of_memory' if i % 1000 == 7 else 'done',
-                       environment={'gpu': {'name': _GPUS[i % 3], 'uuid': f'GPU-{i % 3}'}, 'torch': {'version': '2.13.0'}}, effective={},
-                       configuration={'dtype': 'bfloat16', 'batch': 4, 'context': 2048 * (1 + i % 4), 'repeats': 3}, phases=rows, workload={'model': _MODELS[i % 4]}))
+    rows = tuple(PhaseRow(phase='warm_step', repetition=r, elapsed_seconds=0.01 + i * 1e-7,
+                          peak_allocated_bytes=10**9 + i) for r in (1, 2, 3))
+    return to_json(new(Measurement, at=f'2026-{1 + i % 12:02}-{1 + i % 28:02}T12:00:00.{i:06}Z', run_id=f'run-{i:06}',
+                       status='out_of_memory' if i % 1000 == 7 else 'done',
+                       environment={'gpu': {'name': _GPUS[i % 3], 'uuid': f'GPU-{i % 3}'},
+                                    'torch': {'version': '2.13.0'}}, effective={},
+                       configuration={'dtype': 'bfloat16', 'batch': 4, 'context': 2048 * (1 + i % 4), 'repeats': 3},
+                       phases=rows, workload={'model': _MODELS[i % 4]}))
 
 def fill(book: Book, # an empty book
          runs: int, # how many
@@ -39,15 +46,21 @@ def fill(book: Book, # an empty book
         add_order(book, pages[500], 'IG-500')
     for start in range(0, runs, batch):
         with book.write():
-            for i in range(start, min(start + batch, runs)): attach(book, pages[0] if i % 2 else pages[1 + i % 1000], _run(i))
+            for i in range(start, min(start + batch, runs)):
+                attach(book, pages[0] if i % 2 else pages[1 + i % 1000], _run(i))
 
-# %% ../../nbs/benchmarks/book_speed.ipynb #8344e126
+# %% ../../nbs/benchmarks/book_speed.ipynb #326a9d96
 QUERIES = {
-    'a word in every run': dict(text='bfloat16'), 'two such words': dict(text='bfloat16 repeats'), 'one run': dict(text='000777'), 'no run': dict(text='absent'),
-    'a word and no run': dict(text='bfloat16 absent'), 'a GPU': dict(gpu='h200'), 'a model': dict(model='llama'), 'a rare status': dict(status='out_of_memory'),
-    'GPU, model, status': dict(gpu='h200', model='qwen3', status='out_of_memory'), 'a GPU that never had a model': dict(gpu='h200', model='absent'),
-    'an order': dict(order='IG-500'), 'a word in an order': dict(text='bfloat16', order='IG-500'), 'a month': dict(since='2026-03-01', until='2026-03-31'),
-    'a word on one day': dict(text='bfloat16', since='2026-03-03', until='2026-03-03'), 'a word before all days': dict(text='bfloat16', until='2020-01-01'),
+    'a word in every run': dict(text='bfloat16'), 'two such words': dict(text='bfloat16 repeats'),
+    'one run': dict(text='000777'), 'no run': dict(text='absent'),
+    'a word and no run': dict(text='bfloat16 absent'), 'a GPU': dict(gpu='h200'), 'a model': dict(model='llama'),
+    'a rare status': dict(status='out_of_memory'),
+    'GPU, model, status': dict(gpu='h200', model='qwen3', status='out_of_memory'),
+    'a GPU that never had a model': dict(gpu='h200', model='absent'),
+    'an order': dict(order='IG-500'), 'a word in an order': dict(text='bfloat16', order='IG-500'),
+    'a month': dict(since='2026-03-01', until='2026-03-31'),
+    'a word on one day': dict(text='bfloat16', since='2026-03-03', until='2026-03-03'),
+    'a word before all days': dict(text='bfloat16', until='2020-01-01'),
     'everything since a day': dict(since='2026-06-01')}
 
 def timed(use, # a function without arguments
@@ -66,7 +79,8 @@ def measure(path: Path, # a filled book
     "Time opening, the largest page and every query"
     def opened(use):
         with Book(path) as book: return use(book)
-    out = {'open the book': timed(lambda: opened(lambda book: None)), 'the page with half of the runs': timed(lambda: opened(lambda book: open_page(book, 1))),
+    out = {'open the book': timed(lambda: opened(lambda book: None)),
+           'the page with half of the runs': timed(lambda: opened(lambda book: open_page(book, 1))),
            'a page with few runs': timed(lambda: opened(lambda book: open_page(book, 500)))}
     return out | {name: timed(lambda: opened(lambda book: find(book, **query))) for name, query in QUERIES.items()}
 
@@ -82,7 +96,9 @@ def main() -> None:
         print(f'{args.runs:,} runs attached in {time.perf_counter() - start:.1f} s; the file has {path.stat().st_size:,} B')
         found = measure(path)
         for name, (middle, most) in found.items(): print(f'{name:32} median {middle:7.2f} ms  max {most:7.2f} ms')
-    if args.json: Path(args.json).write_text(json.dumps({k: {'median_ms': a, 'max_ms': b} for k, (a, b) in found.items()}, indent=2))
+    if args.json:
+        Path(args.json).write_text(json.dumps({k: {'median_ms': a, 'max_ms': b} for k, (a, b) in found.items()},
+                                              indent=2))
 
 # %% ../../nbs/benchmarks/book_speed.ipynb #829c1736
 #| eval: false

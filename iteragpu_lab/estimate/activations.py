@@ -49,7 +49,7 @@ class Tape:
         "What autograd kept, by name."
         return {name: self.live[name] for name in self.live if name in self.kept}
 
-# %% ../../nbs/estimate/18_activations.ipynb #bfbeedbf
+# %% ../../nbs/estimate/18_activations.ipynb #6a3e2276
 @dataclass(slots=True)
 class Flow:
     "Sizes that all operations of one pass share."
@@ -68,6 +68,7 @@ class Flow:
     targets: tuple[str, ...] = ()
     adapter: int = 4  # bytes of an adapter element
     half: bool = False  # the compute dtype is float16
+    caching: bool = False  # keys and values go into a cache that is counted elsewhere
     sources: int = 0  # tokens of an encoder's output; 0: as many as this pass has
 
     @property
@@ -256,26 +257,52 @@ def attend(f: Flow, a: Attention, query: str, key: str, value: str) -> None:
     t.drop('repeated keys', 'repeated values', 'additive mask', 'probabilities', 'log sums', 'products',
            'scaled queries', 'scaled keys')
 
-# %% ../../nbs/estimate/18_activations.ipynb #a97943fd
+# %% ../../nbs/estimate/18_activations.ipynb #41f3af54
 def attention(f: Flow, a: Attention, source: str, names: tuple[str, ...] = ('q_proj', 'k_proj', 'v_proj',
     'o_proj')) -> str:
     "Projections, rotation, kernel and output of one attention; returns the name of its output."
+    if a.latent: return _latent_attention(f, a, source)
     t, keys, values = f.tape, a.kv_heads * a.head_size, a.kv_heads * a.value_size
+    counted = f.caching and a.causal
     if a.fused:
-        project(f, source, 'projections', f.hidden, a.query_width + keys + values, names[0])
+        rows = a.query_width + (0 if counted else keys + values)
+        project(f, source, 'projections', f.hidden, rows, names[0])
         query = key = value = 'projections'
     else:
-        for out, rows, name in (('queries', a.query_width, 'q_proj'), ('keys', keys, 'k_proj'),
-                                ('values', values, 'v_proj')): project(f, source, out, f.hidden, rows, name)
+        parts = (('queries', a.query_width, 'q_proj'), ('keys', keys, 'k_proj'), ('values', values, 'v_proj'))
+        for out, rows, name in parts: project(f, source, out, f.hidden, 0 if counted and out != 'queries' else rows,
+                                              name)
         query, key, value = 'queries', 'keys', 'values'
     query, key = _prepare(f, a, query, key, keys)
     query, key, value = _cast_for_kernel(f, a, query, key, value, keys)
+    if a.fused and counted: t.make('projections', f.tokens, a.query_width + keys + values, f.compute)
     attend(f, a, query, key, value)
     if a.partial: _in_token_order(f, a)
     project(f, 'attention in token order' if a.partial else 'attention', 'attention output', a.output_width, f.hidden,
             names[-1], wide=False)
     t.drop('attention', 'attention in token order', query, key, value, 'queries', 'keys', 'values', 'queries rotated',
            'keys rotated', 'projections')
+    return 'attention output'
+
+def _latent_attention(f: Flow, a: Attention, source: str) -> str:
+    "Compressed queries and latents, normalized and expanded to keys and values of every head."
+    t, whole = f.tape, a.heads * (a.head_size - a.rope + a.value_size)
+    if a.query_rank:
+        project(f, source, 'compressed queries', f.hidden, a.query_rank, 'q_a_proj')
+        normalize(f, 'compressed queries', 'compressed queries normed', a.query_rank, stream=f.compute)
+        t.drop('compressed queries')
+        project(f, 'compressed queries normed', 'queries', a.query_rank, a.query_width, 'q_b_proj', wide=False)
+        t.drop('compressed queries normed')
+    else: project(f, source, 'queries', f.hidden, a.query_width, 'q_proj')
+    project(f, source, 'latents', f.hidden, a.latent + a.rope, 'kv_a_proj_with_mqa')
+    normalize(f, 'latents', 'latents normed', a.latent, stream=f.compute)
+    t.make('queries rotated', f.tokens, a.query_width, f.stream)
+    t.drop('queries')
+    project(f, 'latents normed', 'expanded latents', a.latent, whole, 'kv_b_proj', wide=False)
+    t.make('keys', f.tokens, a.query_width, f.compute)
+    attend(f, a, 'queries rotated', 'keys', 'expanded latents')
+    project(f, 'attention', 'attention output', a.output_width, f.hidden, 'o_proj', wide=False)
+    t.drop('attention', 'queries rotated', 'keys', 'expanded latents', 'latents', 'latents normed')
     return 'attention output'
 
 def _in_token_order(f: Flow, a: Attention) -> None:
@@ -363,10 +390,16 @@ def _written_gelu(f: Flow, w: int) -> None:
     t.make('activation', *size)
     t.drop('half of inner', 'tanh plus one')
 
-# %% ../../nbs/estimate/18_activations.ipynb #f0c92329
+# %% ../../nbs/estimate/18_activations.ipynb #a785730a
 def expert_part(f: Flow, m: Mlp, source: str) -> str:
     "A feed-forward part with experts; returns the name of its output."
     t, h, b, rows = f.tape, f.hidden, f.compute, f.tokens * m.top_k
+    if m.every_expert: return _every_expert(f, m, source)
+    if m.shared_gate: _shared_first(f, m, source)
+    if m.float_router:
+        t.make('router input in float32', f.tokens, h, 4)
+        t.keep('router input in float32')
+        t.drop('router input in float32')
     t.make('router logits', f.tokens, m.experts, b)
     t.make('router probabilities', f.tokens, m.experts, 4)
     t.keep('router probabilities')
@@ -386,13 +419,37 @@ def expert_part(f: Flow, m: Mlp, source: str) -> str:
     t.make('expert outputs, masked', rows, h, b)
     t.drop('expert outputs')
     t.keep('expert outputs, masked')
-    t.make('weighted outputs', rows, h, b)
-    t.make('outputs in order', rows, h, b)
+    t.make('weighted outputs', rows, h, 4 if m.float_router else b)
+    t.make('outputs in order', rows, h, 4 if m.float_router else b)
     t.drop('weighted outputs', 'expert outputs, masked')
     t.make('feed-forward output', f.tokens, h, b)
     t.drop('outputs in order', 'routed tokens', 'router logits')
-    if m.shared: _shared(f, m, source)
+    if m.shared and not m.shared_gate: _shared(f, m, source)
+    t.drop('shared output')
     return 'feed-forward output'
+
+def _every_expert(f: Flow, m: Mlp, source: str) -> str:
+    "Llama 4 in transformers: tokens are repeated for all experts, scaled by their scores, and multiplied by each."
+    t, rows = f.tape, f.tokens * m.experts
+    t.make('repeated tokens', rows, f.hidden, f.compute)
+    t.make('scaled tokens', rows, f.hidden, f.compute)
+    t.drop('repeated tokens')
+    t.make('expert gate and up', rows, 2 * m.width, f.compute)
+    t.make('expert activation', rows, m.width, f.compute)
+    t.make('expert product', rows, m.width, f.compute)
+    t.keep('repeated tokens', 'scaled tokens', 'expert gate and up', 'expert activation', 'expert product')
+    t.drop('expert activation')
+    t.make('expert outputs', rows, f.hidden, f.compute)
+    t.drop('expert gate and up', 'expert product', 'scaled tokens')
+    feed_forward(f, m, source, m.shared)
+    t.drop('expert outputs')
+    return 'feed-forward output'
+
+def _shared_first(f: Flow, m: Mlp, source: str) -> None:
+    # Qwen runs its gated shared expert before the routed ones.
+    feed_forward(f, m, source, m.shared)
+    f.tape.make('shared output', f.tokens, f.hidden, f.compute)
+    f.tape.drop('feed-forward output')
 
 def _shared(f: Flow, m: Mlp, source: str) -> None:
     t = f.tape

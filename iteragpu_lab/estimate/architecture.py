@@ -16,11 +16,10 @@ from .encoders import bert, clip_tower, gemma3_projector, llava_projector, sigli
 from .families import FAMILIES, Family, Fields, decoder_layer, linear, norm, with_dropout
 from .layers import Architecture, Layer, Weight
 
-# %% ../../nbs/estimate/10_architecture.ipynb #bc324070
+# %% ../../nbs/estimate/10_architecture.ipynb #a88f2186
 def _layers(c: Fields, family: Family) -> tuple[Layer, ...]:
     build, seen = family.layer or decoder_layer, {}
-    count = c.need('num_hidden_layers')
-    if count > 10_000: raise Refused(f'{c.where} has {count:,} layers: up to 10,000 are accepted')
+    count = c.count('num_hidden_layers')
     return tuple(seen.setdefault(layer, layer) for layer in (build(c, family, i) for i in range(count)))
 
 def _embeddings(c: Fields, family: Family, h: int, v: int) -> tuple[Weight, ...]:
@@ -42,7 +41,7 @@ def _final(c: Fields, family: Family, h: int) -> tuple[Weight, ...]:
                                                      True) and not c.flag('_remove_final_layer_norm') else ()
     return found + (linear('project_out', width, h) if width != h else ())
 
-# %% ../../nbs/estimate/10_architecture.ipynb #c5db0baf
+# %% ../../nbs/estimate/10_architecture.ipynb #d05f6b4e
 def _rotary_buffers(c: Fields, family: Family, layers: tuple[Layer, ...]) -> int:
     size = max((getattr(x.mixer, 'head_size', 0) for x in layers), default=0)
     if not family.rotary or not size: return 0
@@ -55,12 +54,14 @@ def decoder(c: Fields, kind: str, family: Family) -> Architecture:
     layers, tied = _layers(c, family), c.flag('tie_word_embeddings', family.tied)
     bias = kind == 'phi'
     scale = 512 if family.style.embedding_scale else 0
+    # GPTBigCode keeps a triangle of booleans as a buffer.
+    if kind == 'gpt_bigcode': scale += c.need('max_position_embeddings') ** 2
     return Architecture(c.where, kind, h, v, layers, _embeddings(c, family, h, v), _final(c, family, h),
                         () if tied else linear('lm_head', v, h, bias, 'head'), style=with_dropout(c, family.style),
                         max_context=c.get('max_position_embeddings'),
                         buffer_bytes=_rotary_buffers(c, family, layers) + scale)
 
-# %% ../../nbs/estimate/10_architecture.ipynb #9f039b7d
+# %% ../../nbs/estimate/10_architecture.ipynb #0b18d258
 _JOINED = {  # model_type: (tower, projector, text family where the nested config does not say)
     'llava': (clip_tower, llava_projector, 'llama'), 'gemma3': (siglip_tower, gemma3_projector, 'gemma3_text'),
     'llama4': (None, None, 'llama4_text'), 'gemma4': (None, None, 'gemma4_text'), 'mistral3': (None, None, 'mistral'),
@@ -71,7 +72,7 @@ def _joined(config: dict[str, Any], kind: str, name: str) -> Architecture:
     nested = {'model_type': text_kind, 'tie_word_embeddings': config.get('tie_word_embeddings'),
               **config['text_config']}
     text = read_config(nested, name)
-    if tower is None or not config.get('vision_config'):
+    if tower is None or not isinstance(config.get('vision_config'), dict):
         return replace(text, family=kind, notes=text.notes
                        + ('the language model alone: the vision part is not sized',))
     vision = Fields({'image_size': 224 if kind == 'gemma3' else 336, **config['vision_config']},

@@ -35,8 +35,9 @@ def _elements(shape: Iterable[int], # sizes
         if n >= 2**64: raise Refused(f'{what} has a shape whose product is beyond 2**64')
     return n
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #5dc8a1f8
-SAFETENSORS_BITS = dict(F4=4, F6_E2M3=6, F6_E3M2=6, BOOL=8, U8=8, I8=8, F8_E4M3=8, F8_E5M2=8, F8_E8M0=8, F8_E4M3FNUZ=8, F8_E5M2FNUZ=8,
+# %% ../../nbs/estimate/50_checkpoints.ipynb #4c58de82
+SAFETENSORS_BITS = dict(F4=4, F6_E2M3=6, F6_E3M2=6, BOOL=8, U8=8, I8=8, F8_E4M3=8, F8_E5M2=8, F8_E8M0=8,
+                        F8_E4M3FNUZ=8, F8_E5M2FNUZ=8,
                         I16=16, U16=16, F16=16, BF16=16, I32=32, U32=32, F32=32, I64=64, U64=64, F64=64, C64=64)
 MAX_HEADER_BYTES = 100_000_000
 
@@ -47,16 +48,20 @@ def _are_sizes(o: Any) -> bool: return isinstance(o, list) and all(map(_is_size,
 def _described(name: str, raw: Any, where: str) -> tuple[int, int, Tensor]:
     "Begin, end and description of one tensor, each field checked"
     what = f'{where}: tensor {_short(name)}'
-    if not isinstance(raw, dict): raise Refused(f'{what} is not described by an object with dtype, shape and data_offsets')
+    if not isinstance(raw, dict):
+        raise Refused(f'{what} is not described by an object with dtype, shape and data_offsets')
     dtype, shape, offsets = (raw.get(o) for o in ('dtype', 'shape', 'data_offsets'))
-    if not isinstance(dtype, str) or dtype not in SAFETENSORS_BITS: raise Refused(f'{what} has a dtype that is not one of {", ".join(SAFETENSORS_BITS)}')
+    if not isinstance(dtype, str) or dtype not in SAFETENSORS_BITS:
+        raise Refused(f'{what} has a dtype that is not one of {", ".join(SAFETENSORS_BITS)}')
     if not _are_sizes(shape): raise Refused(f'{what} has a shape that is not a list of whole numbers')
-    if not (_are_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1]): raise Refused(f'{what} has data_offsets that are not [begin, end]')
+    if not (_are_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1]):
+        raise Refused(f'{what} has data_offsets that are not [begin, end]')
     n, size = _elements(shape, what), offsets[1] - offsets[0]
-    if n * SAFETENSORS_BITS[dtype] != size * 8: raise Refused(f'{what} has {size:,} B of data; its dtype and shape need {n * SAFETENSORS_BITS[dtype] / 8:,} B')
+    if n * SAFETENSORS_BITS[dtype] != size * 8:
+        raise Refused(f'{what} has {size:,} B of data; its dtype and shape need {n * SAFETENSORS_BITS[dtype] / 8:,} B')
     return offsets[0], offsets[1], Tensor(name, dtype, tuple(shape), n, size)
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #8ee11612
+# %% ../../nbs/estimate/50_checkpoints.ipynb #c1d4af24
 def _gapless(described: list[tuple[int, int, Tensor]], data_bytes: int, where: str) -> None:
     "Refuse tensors that overlap, leave a hole, or do not end where the file ends"
     at = 0
@@ -65,8 +70,10 @@ def _gapless(described: list[tuple[int, int, Tensor]], data_bytes: int, where: s
             fault = 'overlaps the tensor before it' if begin < at else 'leaves a hole before it'
             raise Refused(f'{where}: tensor {_short(tensor.name)} {fault}; the file is damaged')
         at = end
-    if at > data_bytes: raise Refused(f'{where} is cut off: its header describes {at:,} B of tensors and {data_bytes:,} B are there; download it again')
-    if at < data_bytes: raise Refused(f'{where} has {data_bytes - at:,} B after its last tensor, which the format forbids; download it again')
+    if at > data_bytes:
+        raise Refused(f'{where} is cut off: its header describes {at:,} B of tensors and {data_bytes:,} B are there; download it again')
+    if at < data_bytes:
+        raise Refused(f'{where} has {data_bytes - at:,} B after its last tensor, which the format forbids; download it again')
 
 def parse_safetensors(header: bytes, # the JSON part
                       data_bytes: int, # bytes that follow it in the file
@@ -74,9 +81,11 @@ def parse_safetensors(header: bytes, # the JSON part
                      ) -> tuple[list[Tensor], dict[str, str]]: # tensors in the header's order, and its metadata
     "The tensors a safetensors header describes; Refused if anything in it does not hold"
     from iteragpu_lab.reading import strict_json
-    if not header.startswith(b'{'): raise Refused(f'{where} is not a safetensors file: its header does not begin with a brace')
+    if not header.startswith(b'{'):
+        raise Refused(f'{where} is not a safetensors file: its header does not begin with a brace')
     try: raw = strict_json(header.decode('utf-8'))
-    except ValueError as e: raise Refused(f'{where} is not a safetensors file: its header is not JSON ({str(e)[:200]})') from None
+    except ValueError as e:
+        raise Refused(f'{where} is not a safetensors file: its header is not JSON ({str(e)[:200]})') from None
     metadata = raw.pop('__metadata__', None) or {}
     if not (isinstance(metadata, dict) and all(isinstance(o, str) for o in metadata.values())):
         raise Refused(f'{where}: __metadata__ is not an object of texts')
@@ -84,20 +93,24 @@ def parse_safetensors(header: bytes, # the JSON part
     _gapless(described, data_bytes, where)
     return [o[2] for o in described], metadata
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #763c7633
+# %% ../../nbs/estimate/50_checkpoints.ipynb #c842c42c
 def _header_of(f: BinaryIO, size: int, where: str) -> bytes:
     "The JSON header at the start of an open file of `size` bytes"
-    if size < 8: raise Refused(f'{where} is not a safetensors file: it has {size} B, and the length of the header alone takes 8')
+    if size < 8:
+        raise Refused(f'{where} is not a safetensors file: it has {size} B, and the length of the header alone takes 8')
     n = struct.unpack('<Q', f.read(8))[0]
-    if n > MAX_HEADER_BYTES: raise Refused(f'{where} is not a safetensors file: it claims a header of {n:,} B; accepted are {MAX_HEADER_BYTES:,} B')
-    if n > size - 8: raise Refused(f'{where} is cut off: its header should take {n:,} B and {size - 8:,} B are there; download it again')
+    if n > MAX_HEADER_BYTES:
+        raise Refused(f'{where} is not a safetensors file: it claims a header of {n:,} B; accepted are {MAX_HEADER_BYTES:,} B')
+    if n > size - 8:
+        raise Refused(f'{where} is cut off: its header should take {n:,} B and {size - 8:,} B are there; download it again')
     return f.read(n)
 
 def _opened(path: Path, use: Callable[[BinaryIO, int], Any]) -> Any:
     "What `use` makes of an open file and its size; the system's errors become sentences"
     try:
         with open(path, 'rb') as f: return use(f, os.fstat(f.fileno()).st_size)
-    except FileNotFoundError: raise Refused(f'{path} does not exist; name a .safetensors or .gguf file, an index or a model\'s folder') from None
+    except FileNotFoundError:
+        raise Refused(f'{path} does not exist; name a .safetensors or .gguf file, an index or a model\'s folder') from None
     except OSError as e: raise refusal(path, e) from e
 
 def read_safetensors(path: str | Path, # one .safetensors file
@@ -109,12 +122,13 @@ def read_safetensors(path: str | Path, # one .safetensors file
     path = Path(path)
     return _opened(path, use)
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #0249de3f
+# %% ../../nbs/estimate/50_checkpoints.ipynb #5a1274ba
 def _read_json(path: Path, what: str) -> dict[str, Any]:
     "A JSON object from a file of the model's folder"
     from iteragpu_lab.reading import strict_json
     def use(f, size):
-        if size > MAX_HEADER_BYTES: raise Refused(f'{path.name} has {size:,} B; {what} has at most {MAX_HEADER_BYTES:,} B')
+        if size > MAX_HEADER_BYTES:
+            raise Refused(f'{path.name} has {size:,} B; {what} has at most {MAX_HEADER_BYTES:,} B')
         return f.read(size)
     try: raw = strict_json(_opened(path, use).decode('utf-8'))
     except Refused: raise
@@ -125,7 +139,8 @@ def _read_json(path: Path, what: str) -> dict[str, Any]:
 def _weight_map(raw: dict[str, Any], where: str) -> dict[str, str]:
     "Tensor name to shard, with shards that lie beside the index"
     found = raw.get('weight_map')
-    if not isinstance(found, dict) or not found: raise Refused(f'{where} is not an index of shards: it has no weight_map')
+    if not isinstance(found, dict) or not found:
+        raise Refused(f'{where} is not an index of shards: it has no weight_map')
     for name, shard in found.items():
         if not isinstance(shard, str) or not re.fullmatch(r'[^/\\\x00]+\.safetensors', shard):
             raise Refused(f'{where}: tensor {_short(name)} is not in a .safetensors file beside the index')
@@ -140,10 +155,12 @@ def _grouped(weight_map: dict[str, str]) -> dict[str, set[str]]:
 def _agree(expected: set[str], shard: str, tensors: list[Tensor], where: str) -> None:
     "Refuse a shard that holds other tensors than the index says"
     there = {o.name for o in tensors}
-    if missing := expected - there: raise Refused(f'{where} places tensor {_short(min(missing))} in {shard}, which does not hold it')
-    if extra := there - expected: raise Refused(f'{shard} holds tensor {_short(min(extra))}, which {where} does not place there')
+    if missing := expected - there:
+        raise Refused(f'{where} places tensor {_short(min(missing))} in {shard}, which does not hold it')
+    if extra := there - expected:
+        raise Refused(f'{shard} holds tensor {_short(min(extra))}, which {where} does not place there')
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #ba1ab3f0
+# %% ../../nbs/estimate/50_checkpoints.ipynb #3b8151b3
 def _total_size(raw: dict[str, Any]) -> int | None:
     metadata = raw.get('metadata')
     total = metadata.get('total_size') if isinstance(metadata, dict) else None
@@ -162,10 +179,11 @@ def read_index(path: str | Path, # model.safetensors.index.json
         metadata.update(more)
         sizes.append(size)
     total, stored = _total_size(raw), sum(o.bytes for o in tensors)
-    if total is not None and total != stored: notes.append(f'the index states {total:,} B in all; the headers add up to {stored:,} B, which is used')
+    if total is not None and total != stored:
+        notes.append(f'the index states {total:,} B in all; the headers add up to {stored:,} B, which is used')
     return tensors, metadata, sizes, notes
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #6f1e5800
+# %% ../../nbs/estimate/50_checkpoints.ipynb #91f6da19
 _SCALARS = {0: 'B', 1: 'b', 2: 'H', 3: 'h', 4: 'I', 5: 'i', 6: 'f', 7: '?', 10: 'Q', 11: 'q', 12: 'd'}
 _STRING, _ARRAY = 8, 9
 MAX_GGUF_HEADER_BYTES = 2**28
@@ -176,18 +194,21 @@ class _Gguf:
         self.f, self.size, self.where, self.at, self.order = f, size, where, 0, '<'
 
     def take(self, n: int) -> bytes:
-        if n > min(self.size, MAX_GGUF_HEADER_BYTES) - self.at: raise Refused(f'{self.where} is cut off or damaged: its header runs past {self.size:,} B')
+        if n > min(self.size, MAX_GGUF_HEADER_BYTES) - self.at:
+            raise Refused(f'{self.where} is cut off or damaged: its header runs past {self.size:,} B')
         self.at += n
         return self.f.read(n)
 
-    def number(self, code: str) -> Any: return struct.unpack(self.order + code, self.take(struct.calcsize('<' + code)))[0]
+    def number(self, code: str) -> Any:
+        return struct.unpack(self.order + code, self.take(struct.calcsize('<' + code)))[0]
 
     def text(self) -> str: return self.take(self.number('Q')).decode('utf-8', errors='replace')
 
     def count(self, what: str, least: int) -> int:
         "A number of things that take at least so many bytes each"
         n = self.number('Q')
-        if n * least > self.size - self.at: raise Refused(f'{self.where} is damaged: it claims {n:,} {what}, more than the file can hold')
+        if n * least > self.size - self.at:
+            raise Refused(f'{self.where} is damaged: it claims {n:,} {what}, more than the file can hold')
         return n
 
 # %% ../../nbs/estimate/50_checkpoints.ipynb #08d6f767
@@ -211,11 +232,12 @@ def _gguf_start(g: _Gguf) -> tuple[int, int]:
     if version not in (2, 3): raise Refused(f'{g.where} is GGUF version {version}; accepted are 2 and 3')
     return g.count('tensors', 24), g.count('key-value pairs', 13)
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #dc44d13b
+# %% ../../nbs/estimate/50_checkpoints.ipynb #8b7bef5c
 def _blocks() -> dict[int, tuple[str, int, int]]:
     "Type number to name, elements a block and bytes a block"
     try: from gguf import GGML_QUANT_SIZES
-    except ImportError: raise Refused("reading GGUF needs the package gguf; install it with pip install 'iteragpu_lab[models]'") from None
+    except ImportError:
+        raise Refused("reading GGUF needs the package gguf; install it with pip install 'iteragpu_lab[models]'") from None
     return {int(k): (k.name, *v) for k, v in GGML_QUANT_SIZES.items()}
 
 def _gguf_tensor(g: _Gguf, blocks: dict[int, tuple[str, int, int]]) -> tuple[int, Tensor]:
@@ -226,19 +248,23 @@ def _gguf_tensor(g: _Gguf, blocks: dict[int, tuple[str, int, int]]) -> tuple[int
     # GGUF stores the fastest dimension first; blocks lie along it.
     shape = tuple(g.number('Q') for _ in range(rank))
     kind, offset = g.number('I'), g.number('Q')
-    if kind not in blocks: raise Refused(f'{what} has type {kind}, which this version of gguf does not know; upgrade gguf or choose another file')
+    if kind not in blocks:
+        raise Refused(f'{what} has type {kind}, which this version of gguf does not know; upgrade gguf or choose another file')
     label, elements, size = blocks[kind]
     n = _elements(shape, what)
-    if n and shape[:1] and shape[0] % elements: raise Refused(f'{what} has rows of {shape[0]:,} elements, which blocks of {elements} do not divide')
+    if n and shape[:1] and shape[0] % elements:
+        raise Refused(f'{what} has rows of {shape[0]:,} elements, which blocks of {elements} do not divide')
     return offset, Tensor(name, label, shape[::-1], n, n // elements * size)
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #dc1839e1
+# %% ../../nbs/estimate/50_checkpoints.ipynb #af3a4458
 def _gguf_whole(g: _Gguf, found: list[tuple[int, Tensor]], alignment: Any) -> None:
     "Refuse a file that ends before its tensors do"
-    if type(alignment) is not int or alignment < 1: raise Refused(f'{g.where} is damaged: its alignment is {alignment!r}')
+    if type(alignment) is not int or alignment < 1:
+        raise Refused(f'{g.where} is damaged: its alignment is {alignment!r}')
     start = -(-g.at // alignment) * alignment
     end = max((start + offset + tensor.bytes for offset, tensor in found), default=start)
-    if end > g.size and found: raise Refused(f'{g.where} is cut off: its tensors end at {end:,} B and the file at {g.size:,} B; download it again')
+    if end > g.size and found:
+        raise Refused(f'{g.where} is cut off: its tensors end at {end:,} B and the file at {g.size:,} B; download it again')
     names = [o.name for _, o in found]
     if len(set(names)) < len(names): raise Refused(f'{g.where} is damaged: two of its tensors have one name')
 
@@ -258,7 +284,7 @@ def read_gguf(path: str | Path, # one .gguf file
     path = Path(path)
     return _opened(path, use)
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #7f868692
+# %% ../../nbs/estimate/50_checkpoints.ipynb #a5150e03
 @dataclass(frozen=True, kw_only=True)
 class Quantization:
     "How the linear layers of a model are packed"
@@ -286,29 +312,33 @@ def _names(pattern: str, module: str) -> bool:
 
 def _matches(pattern: str, module: str) -> bool:
     try: return re.match(pattern, module) is not None
-    except re.error: raise Refused(f'quantization_config names modules by the pattern {_short(pattern)}, which is not a regular expression') from None
+    except re.error:
+        raise Refused(f'quantization_config names modules by the pattern {_short(pattern)}, which is not a regular expression') from None
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #efe2a89e
+# %% ../../nbs/estimate/50_checkpoints.ipynb #67d9d224
 def _field(raw: dict[str, Any], name: str, types: tuple[type, ...], default: Any) -> Any:
     "A field of the quantization configuration, with its type checked; null counts as absent"
     value = raw.get(name)
     if value is None: return default
-    if type(value) not in types: raise Refused(f'quantization_config.{name} is {_short(repr(value))}; accepted is {" or ".join(o.__name__ for o in types)}')
+    if type(value) not in types:
+        raise Refused(f'quantization_config.{name} is {_short(repr(value))}; accepted is {" or ".join(o.__name__ for o in types)}')
     return value
 
 def _number(raw: dict[str, Any], name: str, default: int | None, accepted: Iterable[int]) -> int | None:
     value = _field(raw, name, (int,), default)
-    if value is not None and value not in accepted: raise Refused(f'quantization_config.{name} is {value}, which no known format has')
+    if value is not None and value not in accepted:
+        raise Refused(f'quantization_config.{name} is {value}, which no known format has')
     return value
 
 def _modules(raw: dict[str, Any], *names: str) -> tuple[str, ...] | None:
     "The list of modules left alone, under the first of its names that is there"
     for name in names:
         if (found := _field(raw, name, (list,), None)) is not None:
-            if not all(isinstance(o, str) for o in found): raise Refused(f'quantization_config.{name} is not a list of names')
+            if not all(isinstance(o, str) for o in found):
+                raise Refused(f'quantization_config.{name} is not a list of names')
             return tuple(found)
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #b57350fc
+# %% ../../nbs/estimate/50_checkpoints.ipynb #c20ba5ea
 _GROUPS = range(1, 2**20)
 
 def _bitsandbytes(raw: dict[str, Any]) -> Quantization:
@@ -316,36 +346,44 @@ def _bitsandbytes(raw: dict[str, Any]) -> Quantization:
     if _field(raw, 'load_in_8bit', (bool,), False) and not raw.get('load_in_4bit'):
         return Quantization(method='bitsandbytes', format='int8', weight_bits=8, granularity='channel', kept=kept)
     kind = _field(raw, 'bnb_4bit_quant_type', (str,), 'fp4')
-    if kind not in ('nf4', 'fp4'): raise Refused(f'quantization_config.bnb_4bit_quant_type is {_short(kind)}; accepted are nf4 and fp4')
+    if kind not in ('nf4', 'fp4'):
+        raise Refused(f'quantization_config.bnb_4bit_quant_type is {_short(kind)}; accepted are nf4 and fp4')
     # The block of 64 is bitsandbytes' default for 4 bits; its configuration has no field for it.
-    return Quantization(method='bitsandbytes', format=kind, weight_bits=4, granularity='group', group_size=64, kept=kept,
+    return Quantization(method='bitsandbytes', format=kind, weight_bits=4, granularity='group', group_size=64,
+                        kept=kept,
                         double_quantized=_field(raw, 'bnb_4bit_use_double_quant', (bool,), False))
 
 def _gptq(raw: dict[str, Any]) -> Quantization:
     bits = _number(raw, 'bits', None, (2, 3, 4, 8))
     group = _number(raw, 'group_size', None, (-1, *_GROUPS))
-    if bits is None or group is None: raise Refused('quantization_config of gptq has no bits or no group_size; both are needed')
-    return Quantization(method='gptq', format=f'int{bits}', weight_bits=bits, granularity='channel' if group == -1 else 'group',
+    if bits is None or group is None:
+        raise Refused('quantization_config of gptq has no bits or no group_size; both are needed')
+    return Quantization(method='gptq', format=f'int{bits}', weight_bits=bits, granularity='channel' if group == -1
+                        else 'group',
                         group_size=None if group == -1 else group, kept=_modules(raw, 'modules_to_not_convert'))
 
 def _awq(raw: dict[str, Any]) -> Quantization:
     bits = _number(raw, 'bits', _number(raw, 'w_bit', 4, (4, 8)), (4, 8))
     group = _number(raw, 'group_size', _number(raw, 'q_group_size', 128, (-1, *_GROUPS)), (-1, *_GROUPS))
-    return Quantization(method='awq', format=f'int{bits}', weight_bits=bits, granularity='channel' if group == -1 else 'group',
+    return Quantization(method='awq', format=f'int{bits}', weight_bits=bits, granularity='channel' if group == -1
+                        else 'group',
                         group_size=None if group == -1 else group, kept=_modules(raw, 'modules_to_not_convert'))
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #d66c65a6
+# %% ../../nbs/estimate/50_checkpoints.ipynb #a96aa0b0
 def _fp8(raw: dict[str, Any]) -> Quantization:
     block = _field(raw, 'weight_block_size', (list,), None)
     if block is not None and not (len(block) == 2 and all(type(o) is int and o > 0 for o in block)):
         raise Refused(f'quantization_config.weight_block_size is {_short(repr(block))}; accepted are two whole numbers')
     rows = raw.get('quant_method') == 'fbgemm_fp8'
-    return Quantization(method=raw['quant_method'], format='fp8', weight_bits=8, granularity='block' if block else 'channel' if rows else 'tensor',
-                        block=tuple(block) if block else None, kept=_modules(raw, 'modules_to_not_convert', 'ignored_layers'),
+    return Quantization(method=raw['quant_method'], format='fp8', weight_bits=8, granularity='block' if block
+                        else 'channel' if rows else 'tensor',
+                        block=tuple(block) if block else None,
+                        kept=_modules(raw, 'modules_to_not_convert', 'ignored_layers'),
                         activations=_field(raw, 'activation_scheme', (str,), None))
 
 def _mxfp4(raw: dict[str, Any]) -> Quantization:
-    return Quantization(method='mxfp4', format='mxfp4', weight_bits=4, granularity='group', group_size=32, kept=_modules(raw, 'modules_to_not_convert'))
+    return Quantization(method='mxfp4', format='mxfp4', weight_bits=4, granularity='group', group_size=32,
+                        kept=_modules(raw, 'modules_to_not_convert'))
 
 _MODELOPT = {'NVFP4': dict(format='nvfp4', weight_bits=4, granularity='group', group_size=16),
              'FP8': dict(format='fp8', weight_bits=8, granularity='tensor'),
@@ -354,38 +392,45 @@ _MODELOPT = {'NVFP4': dict(format='nvfp4', weight_bits=4, granularity='group', g
 
 def _modelopt(raw: dict[str, Any]) -> Quantization:
     algorithm = _field(raw, 'quant_algo', (str,), 'none')
-    if algorithm not in _MODELOPT: raise Refused(f'quantization_config.quant_algo is {_short(algorithm)}; accepted are {", ".join(_MODELOPT)}')
+    if algorithm not in _MODELOPT:
+        raise Refused(f'quantization_config.quant_algo is {_short(algorithm)}; accepted are {", ".join(_MODELOPT)}')
     known = dict(_MODELOPT[algorithm])
     if 'group_size' in known: known['group_size'] = _number(raw, 'group_size', known['group_size'], _GROUPS)
     kv = {None: None, 'FP8': 8, 'NVFP4': 4}.get(_field(raw, 'kv_cache_quant_algo', (str,), None))
     return Quantization(method='modelopt', kept=_modules(raw, 'ignore', 'exclude_modules'), kv_bits=kv, **known)
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #97df989e
+# %% ../../nbs/estimate/50_checkpoints.ipynb #ed84c73e
 _STRATEGIES = {'group': 'group', 'tensor_group': 'group', 'block': 'block', 'channel': 'channel', 'tensor': 'tensor'}
 
 def _scheme(raw: dict[str, Any]) -> dict[str, Any]:
     "The one scheme of weights that all groups share"
     groups = _field(raw, 'config_groups', (dict,), {})
     schemes = [o.get('weights') for o in groups.values() if isinstance(o, dict)]
-    known = [{k: o.get(k) for k in ('num_bits', 'type', 'strategy', 'group_size', 'block_structure')} for o in schemes if isinstance(o, dict)]
+    known = [{k: o.get(k) for k in ('num_bits', 'type', 'strategy', 'group_size', 'block_structure')}
+             for o in schemes if isinstance(o, dict)]
     if not known or len(known) < len(groups) or any(o != known[0] for o in known):
-        raise Refused('quantization_config.config_groups does not give one scheme of weights for all layers; read the checkpoint itself instead')
+        raise Refused('quantization_config.config_groups does not give one scheme of weights for all layers; '
+                      'read the checkpoint itself instead')
     return known[0]
 
 def _compressed(raw: dict[str, Any]) -> Quantization:
     scheme = _scheme(raw)
     bits, kind = _number(scheme, 'num_bits', 8, (2, 3, 4, 8)), _field(scheme, 'type', (str,), 'int')
-    if kind not in ('int', 'float'): raise Refused(f'quantization_config.config_groups has a type of weights {_short(kind)}; accepted are int and float')
+    if kind not in ('int', 'float'):
+        raise Refused(f'quantization_config.config_groups has a type of weights {_short(kind)}; accepted are int and float')
     group = _number(scheme, 'group_size', None, (-1, *_GROUPS))
     strategy = _field(scheme, 'strategy', (str,), 'group' if group else 'tensor')
-    if strategy not in _STRATEGIES: raise Refused(f'quantization_config.config_groups has a strategy {_short(strategy)}; accepted are {", ".join(_STRATEGIES)}')
+    if strategy not in _STRATEGIES:
+        raise Refused(f'quantization_config.config_groups has a strategy {_short(strategy)}; accepted are {", ".join(_STRATEGIES)}')
     name = {('float', 4): 'mxfp4' if group == 32 else 'nvfp4', ('float', 8): 'fp8'}.get((kind, bits), f'{kind}{bits}')
     kv = _field(raw, 'kv_cache_scheme', (dict,), {})
-    return Quantization(method='compressed-tensors', format=name, weight_bits=bits, granularity=_STRATEGIES[strategy], group_size=None if group == -1 else group,
+    return Quantization(method='compressed-tensors', format=name, weight_bits=bits, granularity=_STRATEGIES[strategy],
+                        group_size=None if group == -1 else group,
                         kept=_modules(raw, 'ignore'), kv_bits=_number(kv, 'num_bits', None, (4, 8)))
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #7469b2de
-_METHODS = {'bitsandbytes': _bitsandbytes, 'gptq': _gptq, 'awq': _awq, 'fp8': _fp8, 'fbgemm_fp8': _fp8, 'mxfp4': _mxfp4, 'modelopt': _modelopt, 'compressed-tensors': _compressed}
+# %% ../../nbs/estimate/50_checkpoints.ipynb #7ed32f70
+_METHODS = {'bitsandbytes': _bitsandbytes, 'gptq': _gptq, 'awq': _awq, 'fp8': _fp8, 'fbgemm_fp8': _fp8,
+            'mxfp4': _mxfp4, 'modelopt': _modelopt, 'compressed-tensors': _compressed}
 
 def quantization(config: dict[str, Any], # a model's config.json
                 ) -> Quantization | None: # None where the weights are not quantized
@@ -395,7 +440,8 @@ def quantization(config: dict[str, Any], # a model's config.json
     if not raw: return None
     if not isinstance(raw, dict): raise Refused('quantization_config is not an object')
     method = raw.get('quant_method') or ('bitsandbytes' if 'load_in_4bit' in raw or 'load_in_8bit' in raw else None)
-    if method not in _METHODS: raise Refused(f'quantization_config.quant_method is {_short(repr(method))}; accepted are {", ".join(_METHODS)}')
+    if method not in _METHODS:
+        raise Refused(f'quantization_config.quant_method is {_short(repr(method))}; accepted are {", ".join(_METHODS)}')
     return _METHODS[method]({**raw, 'quant_method': method})
 
 def _inner(config: dict[str, Any]) -> dict[str, Any]:
@@ -403,15 +449,19 @@ def _inner(config: dict[str, Any]) -> dict[str, Any]:
     inner = config.get('text_config')
     return inner if isinstance(inner, dict) else {}
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #773a41bd
+# %% ../../nbs/estimate/50_checkpoints.ipynb #7c092ba7
 METADATA_OF = { # end of the name -> ends of the tensor it belongs to
     '.scales': ('.qweight',), '.qzeros': ('.qweight',), '.g_idx': ('.qweight',),
-    '.weight.absmax': ('.weight',), '.weight.quant_map': ('.weight',), '.weight.nested_absmax': ('.weight',), '.weight.nested_quant_map': ('.weight',),
+    '.weight.absmax': ('.weight',), '.weight.quant_map': ('.weight',), '.weight.nested_absmax': ('.weight',),
+    '.weight.nested_quant_map': ('.weight',),
     '.weight.quant_state.bitsandbytes__nf4': ('.weight',), '.weight.quant_state.bitsandbytes__fp4': ('.weight',),
     '.SCB': ('.weight',), '.weight_format': ('.weight',),
-    '.weight_scale_inv': ('.weight',), '.weight_scale': ('.weight', '.weight_packed'), '.weight_scale_2': ('.weight',), '.input_scale': ('.weight',),
-    '.activation_scale': ('.weight',), '.weight_global_scale': ('.weight_packed',), '.input_global_scale': ('.weight_packed',),
-    '.weight_zero_point': ('.weight', '.weight_packed'), '.weight_shape': ('.weight_packed',), '.weight_g_idx': ('.weight_packed',),
+    '.weight_scale_inv': ('.weight',), '.weight_scale': ('.weight', '.weight_packed'),
+    '.weight_scale_2': ('.weight',), '.input_scale': ('.weight',),
+    '.activation_scale': ('.weight',), '.weight_global_scale': ('.weight_packed',),
+    '.input_global_scale': ('.weight_packed',),
+    '.weight_zero_point': ('.weight', '.weight_packed'), '.weight_shape': ('.weight_packed',),
+    '.weight_g_idx': ('.weight_packed',),
     '_scales': ('_blocks',), '_scale_inv': ('',)}
 PACKED = ('.qweight', '.weight_packed', '_blocks')
 
@@ -424,11 +474,12 @@ def _owner(name: str, names: dict[str, Tensor]) -> str | None:
                 if stem + owner in names: return stem + owner
     return None
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #19141d23
+# %% ../../nbs/estimate/50_checkpoints.ipynb #de33d154
 def _integer_bits(stem: str, names: dict[str, Tensor], quantized: Quantization | None) -> int | None:
     "Bits of an element packed into 32-bit integers"
     zeros, scales = names.get(f'{stem}.qzeros'), names.get(f'{stem}.scales')
-    if zeros and scales and len(zeros.shape) == len(scales.shape) == 2 and scales.shape[1]: return 32 * zeros.shape[1] // scales.shape[1] or None
+    if zeros and scales and len(zeros.shape) == len(scales.shape) == 2 and scales.shape[1]:
+        return 32 * zeros.shape[1] // scales.shape[1] or None
     return quantized.weight_bits if quantized else None
 
 def _parameters(tensor: Tensor, names: dict[str, Tensor], quantized: Quantization | None) -> tuple[str, int | None]:
@@ -437,7 +488,8 @@ def _parameters(tensor: Tensor, names: dict[str, Tensor], quantized: Quantizatio
     if tensor.dtype == 'I32' and name.endswith(('.qweight', '.weight_packed')):
         bits = _integer_bits(name.rpartition('.')[0], names, quantized)
         return 'packed weights', tensor.elements * 32 // bits if bits else None
-    if tensor.dtype == 'U8' and (name.endswith(PACKED) or any(name + o in names for o in ('.absmax', '_scale'))): return 'packed weights', tensor.elements * 2
+    if tensor.dtype == 'U8' and (name.endswith(PACKED) or any(name + o in names for o in ('.absmax', '_scale'))):
+        return 'packed weights', tensor.elements * 2
     return 'weights', tensor.elements
 
 # %% ../../nbs/estimate/50_checkpoints.ipynb #b7c03bb1
@@ -489,14 +541,15 @@ class Checkpoint:
         types = sorted({o.dtype for o in self.parts})
         return {t: sum(o.bytes for o in self.parts if o.dtype == t) for t in types}
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #bbc0a31f
+# %% ../../nbs/estimate/50_checkpoints.ipynb #e05e1bac
 def parts(tensors: list[Tensor], # resident ones
           quantized: Quantization | None = None, # as config.json states it
          ) -> tuple[Part, ...]: # sorted by role and type
     "Tensors summed by role and type"
     names, sums = {o.name: o for o in tensors}, {}
     for tensor in tensors:
-        role, n = ('quantization metadata', 0) if _owner(tensor.name, names) else _parameters(tensor, names, quantized)
+        role, n = ('quantization metadata', 0) if _owner(tensor.name, names) else _parameters(tensor, names,
+                                                                                              quantized)
         row = sums.setdefault((role, tensor.dtype), [0, 0, 0, 0])
         row[0] += 1
         row[1] = None if n is None or row[1] is None else row[1] + n
@@ -505,9 +558,10 @@ def parts(tensors: list[Tensor], # resident ones
     return tuple(Part(role=role, dtype=dtype, tensors=row[0], parameters=row[1], bytes=row[2], allocated_bytes=row[3])
                  for (role, dtype), row in sorted(sums.items()))
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #db80da05
+# %% ../../nbs/estimate/50_checkpoints.ipynb #dbb25329
 _HEADS = ('lm_head.weight', 'embed_out.weight')
-_EMBEDDINGS = ('embed_tokens.weight', 'wte.weight', 'embed_in.weight', 'word_embeddings.weight', 'tok_embeddings.weight')
+_EMBEDDINGS = ('embed_tokens.weight', 'wte.weight', 'embed_in.weight', 'word_embeddings.weight',
+               'tok_embeddings.weight')
 
 def _twins(tensors: list[Tensor]) -> list[Tensor]:
     "Output heads that could be the input embedding, stored again"
@@ -527,8 +581,11 @@ def resident(tensors: list[Tensor], # as stored
     twins, tied = _twins(tensors), _tied(config)
     if not twins or tied is False: return tensors, []
     names = ', '.join(o.name for o in twins)
-    if tied is None: return tensors, [f'{names} has the shape of the input embedding; whether the two are one tensor in memory is not stated, so both are counted']
-    return [o for o in tensors if o not in twins], [f'{names} is stored but tied to the input embedding, so memory holds it once']
+    if tied is None:
+        return tensors, [f'{names} has the shape of the input embedding; whether the two are one tensor in memory '
+                         'is not stated, so both are counted']
+    return [o for o in tensors
+            if o not in twins], [f'{names} is stored but tied to the input embedding, so memory holds it once']
 
 # %% ../../nbs/estimate/50_checkpoints.ipynb #db152599
 _SPLIT = re.compile(r'(.+)-(\d{5})-of-(\d{5})\.gguf')
@@ -551,7 +608,7 @@ def _config_beside(path: Path) -> dict[str, Any]:
     beside = path.parent / 'config.json'
     return _read_json(beside, 'a model\'s configuration') if beside.is_file() else {}
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #07539288
+# %% ../../nbs/estimate/50_checkpoints.ipynb #e8e00fb5
 def _from_safetensors(path: Path, config: dict[str, Any]) -> Checkpoint:
     if path.name.endswith('.json'): tensors, metadata, sizes, notes = read_index(path)
     else:
@@ -560,9 +617,12 @@ def _from_safetensors(path: Path, config: dict[str, Any]) -> Checkpoint:
     here, more = resident(tensors, config)
     stored = {o.name for o in tensors}
     shared = [k for k, v in metadata.items() if v in stored and k not in stored]
-    if shared: more.append(f'{len(shared)} names share the tensor of another ({_short(shared[0])} is {_short(metadata[shared[0]])}); each tensor is counted once')
+    if shared:
+        more.append(f'{len(shared)} names share the tensor of another ({_short(shared[0])} is '
+                    f'{_short(metadata[shared[0]])}); each tensor is counted once')
     packed = quantization(config)
-    return Checkpoint(name=path.name, format='safetensors', files=len(sizes), file_bytes=sum(sizes), stored_bytes=sum(o.bytes for o in tensors),
+    return Checkpoint(name=path.name, format='safetensors', files=len(sizes), file_bytes=sum(sizes),
+                      stored_bytes=sum(o.bytes for o in tensors),
                       resident_bytes=sum(o.bytes for o in here), parts=parts(here, packed), quantization=packed,
                       metadata=metadata, notes=(*notes, *more))
 
@@ -574,7 +634,8 @@ def _from_gguf(path: Path) -> Checkpoint:
         values = {**more, **values}
         sizes.append(size)
     n = sum(o.bytes for o in tensors)
-    return Checkpoint(name=path.name, format='gguf', files=len(sizes), file_bytes=sum(sizes), stored_bytes=n, resident_bytes=n,
+    return Checkpoint(name=path.name, format='gguf', files=len(sizes), file_bytes=sum(sizes), stored_bytes=n,
+                      resident_bytes=n,
                       parts=parts(tensors), quantization=None, metadata=values)
 
 def read_checkpoint(path: str | Path, # a .safetensors or .gguf file, an index of shards, or a model's folder
@@ -588,9 +649,10 @@ def read_checkpoint(path: str | Path, # a .safetensors or .gguf file, an index o
         raise Refused(f'{path} is not read; accepted are .safetensors, .safetensors.index.json, .gguf and a folder with one of them')
     return _from_safetensors(path, _config_beside(path) if config is None else config)
 
-# %% ../../nbs/estimate/50_checkpoints.ipynb #20bd7038
+# %% ../../nbs/estimate/50_checkpoints.ipynb #9d74275c
 def checkpoint_lines(checkpoint: Checkpoint, # from `read_checkpoint`
                     ) -> tuple[Line, ...]: # one a role and type; they add up to `resident_bytes`
     "What a checkpoint takes once loaded as it is stored"
-    return tuple(Line(name=f'{o.role} {o.dtype}', bytes=o.bytes, basis='header', source=f'header of {checkpoint.name}: {o.tensors:,} tensors')
+    return tuple(Line(name=f'{o.role} {o.dtype}', bytes=o.bytes, basis='header',
+                      source=f'header of {checkpoint.name}: {o.tensors:,} tensors')
                  for o in checkpoint.parts)

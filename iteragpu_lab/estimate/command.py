@@ -133,7 +133,7 @@ def setting_of(given: dict[str, Any]) -> Setting:
     raise Refused('--weight-bits and --group-size are for gptq and awq: leave them out, or name one of the two with '
                   '--weights')
 
-# %% ../../nbs/estimate/80_command.ipynb #7a393b30
+# %% ../../nbs/estimate/80_command.ipynb #8b92331f
 def _with_reserve(e: Estimate, reserve_bytes: int) -> Estimate:
     if not reserve_bytes: return e
     line = Line(name='reserve', bytes=reserve_bytes, basis='hypothesis',
@@ -156,7 +156,14 @@ def _named(given: dict[str, Any]) -> None:
     if given.get('preset') and given.get('checkpoint'): raise Refused('--preset and --checkpoint both name a model: '
                                                                       'leave one out')
 
-_ALONE = (*_FIELDS, 'context', 'lora_targets', 'latent_cache', 'explain')
+_ALONE = (*_FIELDS, 'context', 'lora_targets', 'latent_cache')
+
+def _reserve(given: dict[str, Any]) -> int:
+    return given.get('reserve_gib') or given.get('reserve_bytes') or 0
+
+def _for_card(e: Estimate, gpu: str | None) -> Estimate:
+    if not gpu: return e
+    return replace(e, gpu=_card(gpu).key, reasons={k: v for k, v in e.reasons.items() if k != 'gpu'})
 
 def estimate_configuration(given: dict[str, Any]) -> Estimate:
     "The estimate for options in the words of the command line: `preset`, `task`, `batch`, `context` and so on."
@@ -165,19 +172,17 @@ def estimate_configuration(given: dict[str, Any]) -> Estimate:
         stray = next((name for name in _ALONE if given.get(name)), None)
         if stray: raise Refused(f'{_flag(stray)} needs a model: --parameters sizes weights alone; add --preset, '
                                 f'--config or --checkpoint instead')
-        return estimate_weights(given['parameters'], given['bits'],
-                                given.get('reserve_gib') or given.get('reserve_bytes') or 0)
+        return _for_card(estimate_weights(given['parameters'], given['bits'], _reserve(given)), given.get('gpu'))
     a = architecture_of(given.get('preset'), given.get('config'), given.get('checkpoint'))
     e = estimate(a, setting_of(given))
     named = {name: given[name] for name in ('preset', 'config', 'checkpoint') if given.get(name)}
-    return _with_reserve(replace(e, configuration={**named, **e.configuration}),
-                         given.get('reserve_gib') or given.get('reserve_bytes') or 0)
+    return _with_reserve(replace(e, configuration={**named, **e.configuration}), _reserve(given))
 
 def estimate_arguments(args: argparse.Namespace) -> Estimate:
     "The estimate for parsed options."
     return estimate_configuration(vars(args))
 
-# %% ../../nbs/estimate/80_command.ipynb #fc7e404a
+# %% ../../nbs/estimate/80_command.ipynb #3f0069d1
 def explain_text(e: Estimate) -> str:
     "Every line with formula and source, by moment."
     out = []
@@ -207,11 +212,14 @@ def whole_text(e: Estimate, args: argparse.Namespace) -> str:
     "All that the command prints."
     parts = [explain_text(e), ''] if args.explain else []
     parts.append(estimate_text(e))
+    if e.peak.bound_bytes: parts += ['',
+                                     f'Upper bound of the process  {gib(e.peak.bound_bytes)}  '
+                                     f'{exact(e.peak.bound_bytes)}']
     if len(e.cards) > 1: parts += ['', strong('Each card'), cards_text(e)]
     if args.gpu: parts += ['', fit_text(e, _card(args.gpu))]
     return '\n'.join(parts)
 
-# %% ../../nbs/estimate/80_command.ipynb #25b29763
+# %% ../../nbs/estimate/80_command.ipynb #13ec6244
 def _inverse(args: argparse.Namespace) -> Estimate:
     field, option, typed = ('context_tokens', '--max-context', args.context) if args.max_context else ('batch',
         '--max-batch', args.batch)
@@ -228,6 +236,8 @@ def _inverse(args: argparse.Namespace) -> Estimate:
                             f'of {gib(budget + args.reserve_gib, 2)}')
     if args.max_context and a.max_context and n > a.max_context: n = a.max_context
     found = estimate(a, replace(s, **{field: n}))
+    named = {name: value for name in ('preset', 'config', 'checkpoint') if (value := getattr(args, name))}
+    found = replace(found, configuration={**named, **found.configuration})
     what = 'context' if args.max_context else 'batch'
     limit = ', the limit of the model' if args.max_context and n == a.max_context else ''
     return _with_reserve(replace(found,

@@ -27,7 +27,7 @@ def encoder_layer(hidden: int, heads: int, size: int, mlp: Mlp, biases: tuple[bo
     return Layer(a, mlp, weights, cross=replace(a, causal=False) if cross else None, part=part, norms=attentions + 1,
                  hidden=hidden)
 
-# %% ../../nbs/estimate/09_encoders.ipynb #0a7809aa
+# %% ../../nbs/estimate/09_encoders.ipynb #bf942b82
 def bert(c: Fields) -> Architecture:
     "BERT with the head that the config names."
     h, v, n = c.need('hidden_size'), c.need('vocab_size'), c.get('max_position_embeddings', 512)
@@ -40,20 +40,21 @@ def bert(c: Fields) -> Architecture:
                                                                     ) if masked else linear('pooler', h, h, True)
     tables = (Weight('word_embeddings', (v, h), 'embedding'), Weight('position_embeddings', (n, h), 'embedding'),
               Weight('token_type_embeddings', (c.get('type_vocab_size', 2), h), 'embedding'), *norm(h, bias=True))
-    return Architecture(c.where, 'bert', h, v, (layer,) * c.need('num_hidden_layers'), tables, final, (), max_context=n,
+    return Architecture(c.where, 'bert', h, v, (layer,) * c.count('num_hidden_layers'), tables, final, (), max_context=n,
                         head_transform=h if masked else 0,
                         style=with_dropout(c, Style('layer', 0.1, 0.1, 0.1, post_norm=True, loss_shift=False,
                                                     float32_logits=False)), buffer_bytes=2 * 8 * n,
                         notes=(f'sized as {named}',))
 
-# %% ../../nbs/estimate/09_encoders.ipynb #d899c4ff
+# %% ../../nbs/estimate/09_encoders.ipynb #c1f93730
 def t5(c: Fields) -> Architecture:
     "T5: an encoder and a decoder that share one embedding."
     h, v, heads, size = c.need('hidden_size'), c.need('vocab_size'), c.need('num_attention_heads'), c.need('head_dim')
     says = c.get('feed_forward_proj', 'relu')
     mlp = Mlp(c.need('intermediate_size'), says.startswith('gated'),
               'gelu_new' if says == 'gated-gelu' else says.removeprefix('gated-'))
-    layers, decoders = c.need('num_hidden_layers'), c.get('num_decoder_layers') or c.need('num_hidden_layers')
+    layers = c.count('num_hidden_layers')
+    decoders = c.count('num_decoder_layers') if c.get('num_decoder_layers') else layers
     encoder, decoder = (encoder_layer(h, heads, size, mlp, (False,) * 4, False, part, part == 'decoder',
                                       part == 'decoder') for part in ('encoder', 'decoder'))
     bias = Weight('relative_attention_bias', (c.get('relative_attention_num_buckets', 32), heads), 'embedding', 2)
@@ -63,7 +64,7 @@ def t5(c: Fields) -> Architecture:
                         () if tied else linear('lm_head', v, h, kind='head'),
                         style=with_dropout(c, Style('rms', 0.1, 0.1, 0.1, loss_shift=False, float32_logits=False)))
 
-# %% ../../nbs/estimate/09_encoders.ipynb #1cbec7f4
+# %% ../../nbs/estimate/09_encoders.ipynb #eac24b1e
 def vit(c: Fields) -> Architecture:
     "A vision transformer with its classifier, or with the pooler of the bare model."
     h, heads, size, patch = c.need('hidden_size'), c.need('num_attention_heads'), c.need('image_size'), c.need('patch_size')
@@ -77,7 +78,7 @@ def vit(c: Fields) -> Architecture:
     inputs = (Weight('patch_embeddings', (h, c.get('num_channels', 3), patch, patch), 'other'),
               Weight('patch_embeddings.bias', (h,), 'bias'),
               Weight('cls_token', (1, 1, h), 'embedding'), Weight('position_embeddings', (1, tokens, h), 'embedding'))
-    return Architecture(c.where, 'vit', h, labels, (layer,) * c.need('num_hidden_layers'), inputs,
+    return Architecture(c.where, 'vit', h, labels, (layer,) * c.count('num_hidden_layers'), inputs,
                         norm(h, bias=True) + head, (), style=Style('layer', loss_shift=False), max_context=tokens,
                         vision_tokens=tokens)
 
@@ -89,7 +90,7 @@ def whisper(c: Fields) -> Architecture:
         heads, mlp = c.need(f'{side}_attention_heads'), Mlp(c.need(f'{side}_ffn_dim'), False,
                                                             c.get('hidden_act', 'gelu'), bias=True)
         sides[side] = (encoder_layer(h, heads, h // heads, mlp, biases, part=side, cross=side == 'decoder',
-                                     causal=side == 'decoder'),) * c.need(f'{side}_layers')
+                                     causal=side == 'decoder'),) * c.count(f'{side}_layers')
     inputs = (Weight('conv1', (h, c.get('num_mel_bins', 80), 3), 'other'), Weight('conv2', (h, h, 3), 'other'),
               Weight('conv.bias', (h,), 'bias', 2),
               Weight('encoder.embed_positions', (c.get('max_source_positions', 1500), h), 'embedding'),
@@ -100,11 +101,11 @@ def whisper(c: Fields) -> Architecture:
                         max_context=c.get('max_target_positions', 448),
                         source_tokens=c.get('max_source_positions', 1500))
 
-# %% ../../nbs/estimate/09_encoders.ipynb #17c3d94e
+# %% ../../nbs/estimate/09_encoders.ipynb #99eb1794
 def _tower_layers(c: Fields) -> tuple[Layer, ...]:
     h, heads = c.need('hidden_size'), c.need('num_attention_heads')
     mlp = Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'), bias=True)
-    return (encoder_layer(h, heads, h // heads, mlp, (True,) * 4, part='vision'),) * c.need('num_hidden_layers')
+    return (encoder_layer(h, heads, h // heads, mlp, (True,) * 4, part='vision'),) * c.count('num_hidden_layers')
 
 def clip_tower(c: Fields) -> tuple[tuple[Weight, ...], tuple[Layer, ...], int]:
     "Weights outside the layers, the layers, and the buffer of position numbers."

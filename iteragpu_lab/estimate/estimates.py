@@ -49,7 +49,7 @@ def model_summary(architecture: Architecture, s: Setting) -> dict[str, Any]:
                 hidden=architecture.hidden, vocabulary=architecture.vocabulary,
                 source=architecture.source or architecture.name, **step_work(architecture, s))
 
-# %% ../../nbs/estimate/45_estimates.ipynb #f5cf2241
+# %% ../../nbs/estimate/45_estimates.ipynb #0e0823a9
 _LATENT = {True: 'latent attention keeps its latent vector, as inference engines do',
            False: 'latent attention keeps expanded keys and values, as older releases of transformers do'}
 _RECURRENT = "recurrent layers: projections and the widest tensors of the scan are counted, not the kernels' own buffers"
@@ -68,10 +68,17 @@ def notes_of(architecture: Architecture, s: Setting) -> tuple[str, ...]:
     if s.checkpointing == 'selective': found.append(_SELECTIVE)
     return tuple(found)
 
+_TRAINING = ('optimizer', 'optimizer_mode', 'checkpointing', 'loss', 'accumulation', 'shard_stage', 'autocast',
+             'micro_batches')
+_ADAPTERS, _INFERENCE = ('lora_rank', 'lora_targets', 'lora_dtype'), ('logits', 'kv_dtype', 'latent_cache')
+_SHARED = ('task', 'batch', 'dtype', 'weights', 'weight_bits', 'group_size', 'attention', 'strategy', 'cards', 'gpu')
+
 def configuration_of(s: Setting) -> dict[str, Any]:
-    "The setting in the words of the command line."
-    words = dict(context_tokens='context', capability=None, gpu=None)
-    return {words.get(k, k): v for k, v in vars(s).items() if words.get(k, k) and v is not None}
+    "The setting in the words of the command line: what its task uses, so that it can be asked again."
+    names = _SHARED + (_TRAINING if s.training else _INFERENCE) + (_ADAPTERS if s.lora_rank else ())
+    found = {name: getattr(s, name) for name in names if getattr(s, name) is not None}
+    if s.task == 'decode': found['new_tokens'] = s.new_tokens
+    return {**found, 'context': s.context_tokens}
 
 def estimate(architecture: Architecture, s: Setting, at: str | None = None) -> Estimate:
     "What this model needs under this setting."

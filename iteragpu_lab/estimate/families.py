@@ -16,7 +16,7 @@ from typing import Any
 from ..documents import Refused
 from .layers import Architecture, Attention, Layer, Mlp, State, Style, Weight
 
-# %% ../../nbs/estimate/08_families.ipynb #73cb3a79
+# %% ../../nbs/estimate/08_families.ipynb #07c2cc0a
 ALIASES = {
     'hidden_size': ('n_embd', 'd_model', 'dim', 'model_dim'),
     'num_hidden_layers': ('n_layer', 'num_layers', 'n_layers', 'encoder_layers'),
@@ -66,6 +66,12 @@ class Fields:
         if type(value) is not int or not low <= value <= 10**9: self._refuse(spelling, value,
                 f'a whole number from {low} to 10^9')
         return value
+
+    def count(self, name: str, most: int = 10_000) -> int:
+        "A number of things that are made one by one, such as layers."
+        found = self.need(name)
+        if found > most: self._refuse(name, found, f'up to {most:,}')
+        return found
 
     def flag(self, name: str, default: bool = False) -> bool:
         "A yes or no."
@@ -231,7 +237,7 @@ def falcon_layer(c: Fields, family: Family, i: int) -> Layer:
     weights += mlp_weights(h, m, ('dense_h_to_4h', 'dense_4h_to_h')) + norm(h, norms, True)
     return Layer(a, m, weights, parallel=parallel or new, norms=norms, shared_norm=norms == 1)
 
-# %% ../../nbs/estimate/08_families.ipynb #71ab1f7f
+# %% ../../nbs/estimate/08_families.ipynb #9e1c9547
 def latent_attention(c: Fields) -> Attention:
     "Sizes of multi-head latent attention."
     rope, plain = c.need('qk_rope_head_dim'), c.need('qk_nope_head_dim')
@@ -252,18 +258,19 @@ def latent_weights(c: Fields, a: Attention) -> tuple[Weight, ...]:
 def deepseek_layer(c: Fields, family: Family, i: int) -> Layer:
     "DeepSeek V2 and V3: latent attention, experts after the first dense layers."
     h, a, sparse = c.need('hidden_size'), latent_attention(c), has_experts(c, i)
-    m = expert_mlp(c, family) if sparse else dense_mlp(c, family, c.need('intermediate_size'))
+    m = replace(expert_mlp(c, family), float_router=True) if sparse else dense_mlp(c, family,
+        c.need('intermediate_size'))
     return Layer(a, m, latent_weights(c, a) + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names))
                  + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #b8f4d6ad
+# %% ../../nbs/estimate/08_families.ipynb #77cba0ad
 def llama4_layer(c: Fields, family: Family, i: int) -> Layer:
     "Llama 4: chunked attention with every fourth layer full, one expert for each token beside a shared one."
     h, a, step = c.need('hidden_size'), attention(c, family, i), c.get('interleave_moe_layer_step') or 1
     layers = c.get('moe_layers')
     sparse = i in layers if layers is not None else (i + 1) % step == 0
     width, experts = c.need('intermediate_size'), c.need('num_experts')
-    if sparse: m = Mlp(width, True, 'silu', experts=experts, top_k=c.get('num_experts_per_tok') or 1, shared=width)
+    if sparse: m = Mlp(width, True, 'silu', experts=experts, top_k=c.get('num_experts_per_tok') or 1, shared=width, every_expert=True)
     else: m = dense_mlp(c, family, c.get('intermediate_size_mlp') or width)
     return Layer(a, m, attention_weights(c, family, a) + (expert_weights(h, m) if sparse
                                                           else mlp_weights(h, m, family.mlp_names)) + norm(h, 2))
@@ -399,7 +406,7 @@ def qwen3_next_layer(c: Fields, family: Family, i: int) -> Layer:
     return Layer(mixer, m, weights + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names))
                  + norm(h, 2))
 
-# %% ../../nbs/estimate/08_families.ipynb #6dea2194
+# %% ../../nbs/estimate/08_families.ipynb #f76a5aab
 _LAYER = Style(norm='layer')
 _GPT = Style(norm='layer', dropout=0.1, attention_dropout=0.1, embedding_dropout=0.1, holds_attention=True)
 _GEMMA = Style(norm='rms-float32', embedding_scale=True)
@@ -408,7 +415,7 @@ _gemma = dict(tied=True, activation='gelu_pytorch_tanh')
 _plain = dict(gated=False, norm_bias=True, mlp_bias=True, qkv_bias=True, out_bias=True)
 FAMILIES: dict[str, Family] = {
     'llama': Family(), 'mistral': Family(window='all'), 'mixtral': Family(window='all', experts='intermediate_size'),
-    'llama4_text': Family(layer=llama4_layer), 'ministral': Family(window='types'),
+    'llama4_text': Family(Style(holds_attention=True), layer=llama4_layer), 'ministral': Family(window='types'),
     'qwen2': Family(qkv_bias=True, out_bias=False, window='upper'), 'qwen3': Family(qk_norm='head', window='upper'),
     'qwen2_moe': Family(qkv_bias=True, out_bias=False, window='upper', experts='moe_intermediate_size'),
     'qwen3_moe': Family(qk_norm='head', experts='moe_intermediate_size'),

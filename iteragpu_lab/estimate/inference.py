@@ -29,7 +29,7 @@ def state_bytes(architecture: Architecture, batch: int, element_bytes: int = 2, 
     found = [(layer.mixer, n) for layer, n in architecture.groups if isinstance(layer.mixer, State)]
     return batch * sum(n * (s.conv_elements * element_bytes + s.state_elements * state_element_bytes) for s, n in found)
 
-# %% ../../nbs/estimate/20_inference.ipynb #15ef6390
+# %% ../../nbs/estimate/20_inference.ipynb #b79b394f
 def needs_mask(layer: Layer, keys: int, family: str) -> bool:
     "Whether attention gets its mask as a tensor."
     a = layer.mixer
@@ -54,7 +54,8 @@ def flow(architecture: Architecture, s: Setting, layer: Layer, length: int, keys
                               s.capability is None or s.capability[0] >= 9,
                               architecture.family == 'falcon') if isinstance(a, Attention) else ''
     return Flow(Tape(saving), style, layer.hidden or architecture.hidden, s.batch, length, keys, compute, stream,
-                kernel, masked, half='float16' in (s.autocast, s.dtype), sources=architecture.source_tokens)
+                kernel, masked, half='float16' in (s.autocast, s.dtype), sources=architecture.source_tokens,
+                caching=not saving and length > 1)
 
 def _inputs(architecture: Architecture, s: Setting, f: Flow) -> None:
     "Tensors that live while the layers run."

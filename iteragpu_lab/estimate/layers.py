@@ -85,7 +85,7 @@ class State:
         "Kept inputs of the convolution, for one sequence."
         return self.conv_width * self.conv_kernel
 
-# %% ../../nbs/estimate/06_layers.ipynb #bfd0d4dd
+# %% ../../nbs/estimate/06_layers.ipynb #810635c7
 @dataclass(frozen=True)
 class Mlp:
     "Sizes of one feed-forward part."
@@ -98,6 +98,8 @@ class Mlp:
     top_k: int = 0
     shared: int = 0  # width of the shared expert
     shared_gate: bool = False  # a scalar gate on the shared expert
+    every_expert: bool = False  # each expert multiplies every token (Llama 4)
+    float_router: bool = False  # the router works in float32, and its weights widen the experts' outputs
 
     @property
     def active_width(self) -> int:

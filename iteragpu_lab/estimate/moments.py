@@ -7,7 +7,7 @@ __all__ = ['Formula', 'QUANTIZED', 'FIGURES', 'BOUND_NOTE', 'written', 'Part', '
            'has_bias', 'library_parts', 'live_parts', 'idle_part', 'moment_figures', 'peak_of', 'condensed',
            'upper_bound']
 
-# %% ../../nbs/estimate/19_moments.ipynb #221d30b7
+# %% ../../nbs/estimate/19_moments.ipynb #9b11c390
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from ..documents import Estimate, Line, Peak, new
 from .activations import Tape
 from .formats import Format, weight_format
 from .layers import Architecture, Weight
-from .runtime import WORKSPACE_SOURCE, blocks, context, settle, workspaces
+from .runtime import WORKSPACE_SOURCE, alone, blocks, context, settle, workspaces
 from .settings import BYTES, Setting
 
 # %% ../../nbs/estimate/19_moments.ipynb #72a20c58
@@ -44,7 +44,7 @@ class Part:
         return Line(name=self.name, bytes=self.bytes, basis=self.basis, source=self.source, figure=self.figure,
                     moment=self.moment, card=card, formula=written(self.formula))
 
-# %% ../../nbs/estimate/19_moments.ipynb #c64a5366
+# %% ../../nbs/estimate/19_moments.ipynb #cbcf2d10
 QUANTIZED = ('linear', 'expert')
 
 def stored_sizes(architecture: Architecture, s: Setting) -> list[tuple[int, int]]:
@@ -67,7 +67,8 @@ def settled(architecture: Architecture, s: Setting) -> tuple[int, int, int]:
     key = ('settled', s.dtype, s.weights, s.weight_bits, s.group_size)
     if key not in architecture.memo:
         sizes = stored_sizes(architecture, s)
-        architecture.memo[key] = (*settle(v for v, _ in sizes), sum(m for _, m in sizes))
+        architecture.memo[key] = (sum(alone(v) for v, _ in sizes), settle(v for v, _ in sizes)[1],
+                                  sum(m for _, m in sizes))
     return architecture.memo[key]
 
 def resident_parts(architecture: Architecture, s: Setting) -> list[Part]:
@@ -105,10 +106,10 @@ def library_parts(architecture: Architecture, s: Setting) -> list[Part]:
                  'segment sizes of the caching allocator (c10/core/AllocatorConfig.h)', figure='reserved'),
             Part('context and loaded modules', held, source, figure='process', basis=basis)]
 
-# %% ../../nbs/estimate/19_moments.ipynb #720dd210
+# %% ../../nbs/estimate/19_moments.ipynb #db9cae66
 def live_parts(tape: Tape, moment: str, source: str) -> list[Part]:
     "A part for each tensor that was alive at the tape's fullest moment, and one for the bound: what lived at other times."
-    parts = [Part(name, size, source, factors, moment=moment) for name, (size, factors) in tape.full.items()]
+    parts = [Part(name, size, source, factors, moment=moment) for name, (size, factors) in tape.full.items() if size]
     spare = sum(size for name, size in tape.ever.items() if name not in tape.full)
     return parts + [Part(f'other tensors of {moment}', spare, source, figure='bound', moment=moment)]
 
@@ -149,7 +150,7 @@ def peak_of(parts: list[Part], card: int | None = None) -> Peak:
     return Peak(moment=winner, allocated_bytes=allocated, reserved_bytes=reserved, process_bytes=process,
                 bound_bytes=upper_bound(parts), card=card)
 
-# %% ../../nbs/estimate/19_moments.ipynb #0fdaa18f
+# %% ../../nbs/estimate/19_moments.ipynb #5eef07e4
 def condensed(parts: list[Part], winner: str) -> list[Part]:
     "The same sums with fewer lines: moments that did not win are added up by source."
     kept, sums = [], {}
@@ -158,9 +159,9 @@ def condensed(parts: list[Part], winner: str) -> list[Part]:
         if p.moment is None or p.moment == winner: kept.append(p)
         else: sums.setdefault((p.moment, p.source, p.figure), []).append(p)
     for (moment, source, figure), group in sums.items():
-        if len(group) == 1: kept.append(group[0])
-        else: kept.append(Part(f'{len(group)} tensors', sum(p.bytes for p in group), source, '', figure, group[0].basis,
-                               moment))
+        what = group[0].name if len(group) == 1 else f'{len(group)} tensors'
+        total = sum(p.bytes for p in group)
+        kept.append(Part(f'{moment}: {what}', total, source, '', figure, group[0].basis, moment))
     return kept
 
 # %% ../../nbs/estimate/19_moments.ipynb #f5853491

@@ -212,7 +212,7 @@ def _narrow_loss(rows: int, v: int, width: int) -> Tape:
     for name in ('log softmax in float32', 'gradient of the loss'): back.make(name, rows, v, 4)
     return back
 
-# %% ../../nbs/estimate/30_training.ipynb #8696399f
+# %% ../../nbs/estimate/30_training.ipynb #3f783b77
 _SAVED = "saved for the backward pass: operation order of transformers' modeling code, PyTorch derivatives.yaml"
 _LIVE = "alive at that moment: operation order of transformers' modeling code and of autograd"
 
@@ -244,6 +244,10 @@ def _backward_tape(f: Flow, layer: Layer, recompute: bool) -> Tape:
     block_back(f, layer)
     return t
 
+def _own_input(saved: Saved) -> Saved:
+    # The checkpoint still holds the input of the layer that is recomputed last.
+    return {name: (size // sum(n for n, _ in formula), [(1, formula[0][1])]) for name, (size, formula) in saved.items()}
+
 def _own_gradients(layer: Layer, s: Setting) -> int:
     return 0 if s.lora_rank else sum(w.elements for w in layer.weights)
 
@@ -261,7 +265,7 @@ def backward_parts(architecture: Architecture, s: Setting, t: Trained, saved: Sa
                                 ('backward, first layer', first,
                                  t.elements - _own_gradients(first, s) - _embedding(architecture, s))):
         tape, count = tapes[id(layer)], dict((id(x), n) for x, n, _ in kinds)[id(layer)]
-        kept = saved if moment.endswith('last layer') else {}
+        kept = saved if moment.endswith('last layer') else _own_input(saved) if full else {}
         rest = {name: (size - (0 if full else size // count), formula) for name, (size, formula) in kept.items()}
         parts += _saved_parts({k: v for k, v in rest.items() if v[0]}, moment) + live_parts(tape, moment, _LIVE)
         if s.lora_rank is None or everything: parts.append(gradient_part(t, moment,

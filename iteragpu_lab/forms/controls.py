@@ -74,16 +74,18 @@ class Control:
         "Whether it is to be seen"
         return self.widget.layout.display != 'none'
 
-# %% ../../nbs/forms/03_controls.ipynb #961d0f92
+# %% ../../nbs/forms/03_controls.ipynb #7d398e3f
 def text_box(flag: str, # the option
              label: str, # its label
              value: str = '', # at first
              hint: str = '', # a line under it
              needed: bool = False, # whether it is given even when empty
              several: str = '', # 'after' or 'each' where every word is an argument of its own
+             wide: bool = False, # whether a whole sentence is expected
             ) -> Control:
     "A field to type in"
-    return Control(flag, W.Text(value=str(value), description=label, style=_LABEL, layout=W.Layout(width='340px')), hint, needed, several)
+    layout = W.Layout(width='100%', max_width='640px') if wide else W.Layout(width='340px')
+    return Control(flag, W.Text(value=str(value), description=label, style=_LABEL, layout=layout), hint, needed, several)
 
 def menu(flag: str, # the option
          label: str, # its label

@@ -7,7 +7,7 @@ __all__ = ['minutes', 'state_line', 'progress_bar', 'failure_line', 'measurement
            'measure_controls', 'show_for_work', 'MeasureView', 'found_run', 'machine_words', 'show_machine',
            'MeasureForm']
 
-# %% ../../nbs/forms/07_measure.ipynb #68231bed
+# %% ../../nbs/forms/07_measure.ipynb #35069e03
 import argparse, shlex, threading
 from collections.abc import Callable, Sequence
 from html import escape
@@ -16,7 +16,7 @@ from typing import Any
 import ipywidgets as W
 from ..documents import Environment, Measurement, PhaseRow, Refused, data_path
 from .controls import Control, menu, page, preformatted, text_box
-from .form import Inputs, Results, kept
+from .form import Inputs, Results, Shown, kept
 from .pieces import Html, frame, phases_plot, phases_table, sentence
 from .running import Run, look
 from .words import say
@@ -177,8 +177,8 @@ def show_machine(view: MeasureView, # where
     except Exception as e: words = say('measure.no_gpu', reason=e), say('measure.no_gpu_next')
     view.show_machine(*words)
 
-# %% ../../nbs/forms/07_measure.ipynb #5660d5fe
-class MeasureForm:
+# %% ../../nbs/forms/07_measure.ipynb #19cc3066
+class MeasureForm(Shown):
     "Measure on a GPU, in a process of its own"
     def __init__(self,
                  **values, # settings by option, such as batch=2 for --batch
@@ -251,7 +251,3 @@ class MeasureForm:
         lead = recorded_line(measurement) if self.recorded.field.value else ''
         main, rows = measurement_pictures(measurement, lead)
         return kept(measurement, main, {say('measure.rows_tab'): rows})
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-        display(self.widget)

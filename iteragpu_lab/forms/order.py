@@ -6,7 +6,7 @@
 __all__ = ['record_order', 'record_topup', 'record_intent', 'act_on_intent', 'standing', 'standing_picture', 'references_of',
            'order_controls', 'intent_controls', 'OrderForm']
 
-# %% ../../nbs/forms/12_order.ipynb #72d718d1
+# %% ../../nbs/forms/12_order.ipynb #91be4cb9
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import ipywidgets as W
 from ..documents import Order, PaymentIntent, Refused, TopUp
 from .controls import SHEET, Control, PairMenu, TextButtons, menu, page, text_box, under
-from .form import Step
+from .form import Shown, Step
 from .pieces import Html, frame, sentence, table
 from .words import say
 from ..orders import books
@@ -76,7 +76,7 @@ def references_of(file: str, # the books
     if not Path(file).exists(): return []
     with open_books(file) as db: return [*books.references(db, 'OR'), *books.references(db, 'TU')]
 
-# %% ../../nbs/forms/12_order.ipynb #5d7cd22d
+# %% ../../nbs/forms/12_order.ipynb #a3040147
 def order_controls() -> list[Control]:
     "An order from a quote"
     return [text_box('QUOTE', say('order.quote'), 'quote.json', say('order.quote_hint'), needed=True), menu('--environment', say('order.environment'), books.ENVIRONMENTS, 'pytorch'),
@@ -86,11 +86,11 @@ def intent_controls() -> list[Control]:
     "What the service showed"
     pairs = [(str(o), (('--asset', o.asset), ('--network', o.network))) for o in PAIRS.values()]
     pair = menu('--asset', say('order.pair'), pairs)
-    return [PairMenu('--asset', pair.field), text_box('--rate', say('order.rate'), needed=True), text_box('--address', say('order.address'), hint=say('order.address_hint'), needed=True),
+    return [PairMenu('--asset', pair.field), text_box('--rate', say('order.rate'), needed=True), text_box('--address', say('order.address'), hint=say('order.address_hint'), needed=True, wide=True),
             text_box('--expires', say('order.expires'), hint=say('order.expires_hint'), needed=True), text_box('--amount', say('order.amount'), hint=say('order.amount_hint'))]
 
-# %% ../../nbs/forms/12_order.ipynb #e9453708
-class OrderForm:
+# %% ../../nbs/forms/12_order.ipynb #0b950290
+class OrderForm(Shown):
     "Keep the books of orders, payments and balance"
     def __init__(self,
                  books: str = BOOKS, # their file
@@ -103,7 +103,7 @@ class OrderForm:
         self.steps = self._steps()
         self.steps['new'].inputs.set(**order)
         tabs = W.Tab([o.widget for o in self.steps.values()], titles=[say(f'order.{o}_tab') for o in self.steps])
-        self.widget = page([self.books.widget, self.which.widget, tabs], [self.view, self.buttons, self.said, self.summary])
+        self.widget = page([self.books.widget, self.which.widget], [tabs, self.view, self.buttons, self.said, self.summary])
         self.books.field.observe(self.refresh, 'value')
         self.which.field.observe(self.show, 'value')
         self.refresh()
@@ -155,7 +155,3 @@ class OrderForm:
     def result(self) -> Html:
         "The order without widgets, to be the last value of a cell"
         return Html(SHEET + self.view.value)
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-        display(self.widget)

@@ -444,17 +444,17 @@ def cost_plot(total_usd_cents: int, # of the whole package
     body += ''.join(_text(f'{x(n):.1f}', 196, f'{n:,}', 'middle') + _text(f'{x(n) + 6:.1f}', f'{y(n) - 8:.1f}', unit_cost(total_usd_cents, n)) for n in counts)
     return svg(say('cost.label', count=accepted, cost=unit_cost(total_usd_cents, accepted)), 220, body + _text(90, 215, say('cost.axis')), _WIDTH)
 
-# %% ../../nbs/forms/02_pieces.ipynb #e6ec8edb
+# %% ../../nbs/forms/02_pieces.ipynb #900590b2
 @dataclass(frozen=True)
 class Block:
     "A span of time on one card, or on all of them"
     name: str
-    kind: str # 'setup', 'run', 'optional', 'check', 'export' or 'free'
+    kind: str # 'setup', 'first', 'required', 'optional', 'checks' or 'export'
     start_hours: float # since the package began
     end_hours: float
     card: int | None = None # None: all cards
 
-_BLOCKS = dict(setup=GREY, run=BLUE, optional=SKY, check=ORANGE, export=GREEN, free='#EEEEEE')
+_BLOCKS = dict(setup=GREY, first=PINK, required=BLUE, optional=SKY, checks=ORANGE, export=GREEN)
 
 def _block(number: int, block: Block, cards: int, x) -> str:
     y, h = (26, 30 * cards - 4) if block.card is None else (26 + 30 * block.card, 26)

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['begin_page', 'attach_all', 'pages_of', 'question_controls', 'found_table', 'RecordForm']
 
-# %% ../../nbs/forms/11_record.ipynb #2c388d93
+# %% ../../nbs/forms/11_record.ipynb #92bcc464
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import ipywidgets as W
 from ..documents import Refused
 from .controls import SHEET, Control, download_button, menu, page, text_box
-from .form import Step
+from .form import Shown, Step
 from .pieces import Html, frame, sentence, table
 from .words import say
 from ..record.book import Book
@@ -44,15 +44,15 @@ def pages_of(file: str, # of the book
     with Book(file) as book:
         return [(f'{n}: {question_of(book, n).question[:60]}', str(n)) for n, in book.rows('SELECT number FROM page ORDER BY number')]
 
-# %% ../../nbs/forms/11_record.ipynb #51743e77
+# %% ../../nbs/forms/11_record.ipynb #c080293f
 def question_controls() -> list[Control]:
     "What is asked and expected"
     names = ('question', 'hypothesis', 'quantity')
     more = ('size', 'threshold', 'variable')
-    return [*(text_box(f'--{o}', say(f'record.{o}'), needed=True) for o in names), menu('--direction', say('record.direction'), ('lower', 'higher', 'same')),
-            *(text_box(f'--{o}', say(f'record.{o}'), needed=True) for o in more), text_box('--values', say('record.values'), hint=say('record.values_hint'), needed=True),
-            text_box('--fixed', say('record.fixed'), hint=say('record.fixed_hint'), several='each'), text_box('--rule', say('record.rule'), needed=True),
-            text_box('--stop-rule', say('record.stop_rule'), needed=True), text_box('--budget-usd-cents', say('record.budget'))]
+    return [*(text_box(f'--{o}', say(f'record.{o}'), needed=True, wide=True) for o in names), menu('--direction', say('record.direction'), ('lower', 'higher', 'same')),
+            *(text_box(f'--{o}', say(f'record.{o}'), needed=True, wide=True) for o in more), text_box('--values', say('record.values'), hint=say('record.values_hint'), needed=True),
+            text_box('--fixed', say('record.fixed'), hint=say('record.fixed_hint'), several='each', wide=True), text_box('--rule', say('record.rule'), needed=True, wide=True),
+            text_box('--stop-rule', say('record.stop_rule'), needed=True, wide=True), text_box('--budget-usd-cents', say('record.budget'))]
 
 def found_table(file: str, # of the book
                 words: str, # to look for
@@ -63,8 +63,8 @@ def found_table(file: str, # of the book
     rows = [(str(o.page), o.at[:19], o.kind, o.title) for o in hits]
     return table(say('record.hits'), [say(f'record.hit_{o}') for o in ('page', 'at', 'kind', 'what')], rows, 'r') if rows else sentence(say('record.no_hits'))
 
-# %% ../../nbs/forms/11_record.ipynb #a9e71978
-class RecordForm:
+# %% ../../nbs/forms/11_record.ipynb #6af0ad96
+class RecordForm(Shown):
     "Keep the record book"
     def __init__(self,
                  book: str = 'book.sqlite', # its file
@@ -82,9 +82,9 @@ class RecordForm:
 
     def _steps(self) -> dict[str, Step]:
         here = [self.page, self.book]
-        files = text_box('FILES', say('record.files'), hint=say('record.files_hint'), several='after')
+        files = text_box('FILES', say('record.files'), hint=say('record.files_hint'), several='after', wide=True)
         kinds = menu('--kind', say('record.kind'), ('observation', 'parameters', 'deviation'))
-        def text(): return text_box('TEXT', say('record.text'), needed=True)
+        def text(): return text_box('TEXT', say('record.text'), needed=True, wide=True)
         return dict(begin=Step(RECORD, 'new', question_controls(), say('record.begin'), self.begin, [self.book]),
                     seal=Step(RECORD, 'seal', [], say('record.seal'), self.seal, here),
                     attach=Step(RECORD, 'attach', [files, text_box('--order', say('record.order'))], say('record.attach'), self.attach, here),
@@ -158,7 +158,3 @@ class RecordForm:
     def result(self) -> Html:
         "The page without widgets, to be the last value of a cell"
         return Html(SHEET + self.page_picture())
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-        display(self.widget)

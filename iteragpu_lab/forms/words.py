@@ -8,7 +8,7 @@ __all__ = ['WORDS', 'say', 'places']
 # %% ../../nbs/forms/01_words.ipynb #0142ee67
 from string import Formatter
 
-# %% ../../nbs/forms/01_words.ipynb #e2be19a9
+# %% ../../nbs/forms/01_words.ipynb #60be5738
 WORDS = {
     'bar.label': 'Estimated peak {total}, of which {parts}.',
     'bar.limit': 'usable {size}',
@@ -334,6 +334,23 @@ WORDS = {
     'order.fact': 'what',
     'order.is': 'how it stands',
     'order.download': 'Download summary',
+    'form.again': 'Read the files again',
+    'campaign.file': 'Campaign file',
+    'campaign.file_hint': 'YAML, or JSON; open it in JupyterLab to change it.',
+    'campaign.plan_tab': 'What does not fit',
+    'campaign.chosen': '✓ Cheapest that holds every required run: {name}, {lots}, {cards}, {days} days, {total}.',
+    'campaign.none': '✗ No package holds every required run; the plan is that of the largest.',
+    'campaign.bound': 'The last run ends after {end} h; no order of the runs can beat {bound} h, and {window} h are left for them.',
+    'campaign.missing': 'Without a slot: {names}.',
+    'campaign.all_placed': 'Every run has a slot.',
+    'campaign.optional': 'Holding the optional runs too costs {more} more: {name}, {days} days, {total}.',
+    'campaign.no_optional': 'No package holds the optional runs too.',
+    'campaign.ready': 'What must be ready before the clock starts',
+    'campaign.item': 'item',
+    'campaign.state': 'ready',
+    'campaign.yes': '✓ yes',
+    'campaign.no': '✗ not yet',
+    'campaign.stop': 'Stop when: {rule}.',
     'lines.caption': 'What takes the room, and what each number rests on',
     'lines.part': 'part',
     'lines.gib': 'GiB',
@@ -387,11 +404,11 @@ WORDS = {
     'plan.end': 'to (h)',
     'plan.hours': 'hours',
     'plan.setup': 'set-up',
-    'plan.run': 'required run',
+    'plan.first': 'small complete case',
+    'plan.required': 'required run',
     'plan.optional': 'optional run',
-    'plan.check': 'checks',
+    'plan.checks': 'checks',
     'plan.export': 'export',
-    'plan.free': 'kept free',
     'timeline.label': 'Memory over the run; the peak of {peak} comes after {share} % of it.',
     'timeline.culprits': 'What was alive at the peak',
     'plot.allocated': 'allocated',

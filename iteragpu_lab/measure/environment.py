@@ -9,12 +9,12 @@ __all__ = ['VARIABLES', 'ENVIRONMENT', 'NotKnown', 'without_paths', 'cause', 'an
            'smi_questions', 'used_by_others', 'record_environment', 'nulls_without_reason', 'environment_text',
            'environment_verb']
 
-# %% ../../nbs/measure/01_environment.ipynb #37b7b4b0
+# %% ../../nbs/measure/01_environment.ipynb #0f651964
 import argparse, os, platform, re, shutil, subprocess, textwrap, warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from ..commands import Verb, add_output_arguments, columns, emit, strong
-from ..documents import Environment, new, to_dict
+from ..documents import Environment, new
 from ..units import both
 
 # %% ../../nbs/measure/01_environment.ipynb #cf44edb2

@@ -16,8 +16,8 @@ __all__ = ['DTYPES', 'HIDDEN_FACTOR', 'SEED', 'SLOWDOWNS', 'IDLE', 'LOW_CLOCK', 
            'recover', 'measurement_text', 'add_network_arguments', 'network_settings', 'show_measurement',
            'measure_verb']
 
-# %% ../../nbs/measure/02_protocol.ipynb #39d02d7b
-import argparse, contextlib, gc, json, os, re, signal, statistics, sys, threading, time, traceback, uuid
+# %% ../../nbs/measure/02_protocol.ipynb #932775a0
+import argparse, contextlib, gc, json, os, re, signal, statistics, threading, time, traceback, uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

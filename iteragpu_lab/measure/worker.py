@@ -6,7 +6,7 @@
 __all__ = ['GRACE_SECONDS', 'MEASURE', 'request_of', 'seconds_bounded', 'bounded', 'run_request', 'child_main', 'Worker',
            'run_in_child', 'add_workload_arguments']
 
-# %% ../../nbs/measure/06_worker.ipynb #a160f74a
+# %% ../../nbs/measure/06_worker.ipynb #59515106
 import argparse, contextlib, json, os, signal, subprocess, sys, threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ from .environment import VARIABLES
 from .protocol import (BoundHit, DeviceProbe, NetworkSettings, Phase,
                                            add_network_arguments, measure_network, network_settings,
                                            partial_path, recover, refuse_taken, show_measurement)
-from .workloads import (PresetSettings, TASKS_MEASURED, Workload, check_preset,
+from .workloads import (PresetSettings, TASKS_MEASURED, check_preset,
                                             load_workload, measure_workload, preset_config, preset_workload)
 
 # %% ../../nbs/measure/06_worker.ipynb #99dd7e39

@@ -7,8 +7,8 @@ __all__ = ['TASKS_MEASURED', 'NOT_NEXT_TOKEN', 'LIBRARIES', 'HISTORY', 'Workload
            'preset_config', 'check_preset', 'preset_workload', 'loaded_versions', 'parameters_in', 'workload_in_effect',
            'workload_phases', 'with_history', 'measure_built', 'measure_workload']
 
-# %% ../../nbs/measure/03_workloads.ipynb #38a79f3d
-import argparse, hashlib, importlib.util, inspect, json, sys
+# %% ../../nbs/measure/03_workloads.ipynb #6353f735
+import hashlib, importlib.util, inspect, json, sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

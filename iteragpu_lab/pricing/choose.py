@@ -8,11 +8,12 @@ __all__ = ['STRATEGIES', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Question', 'check_qu
            'choose', 'packages_text', 'need_text', 'bound_text', 'rejected_text', 'readings_text', 'near_text',
            'variants_text', 'choice_text']
 
-# %% ../../nbs/pricing/03_choose.ipynb #3e4757cc
+# %% ../../nbs/pricing/03_choose.ipynb #38c5e083
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 from ..commands import columns, paragraph, strong
 from ..documents import Choice, Environment, Estimate, NearMiss, Package, Peak, Refused, Rejection, Variant, new
@@ -154,13 +155,19 @@ def step_bound(estimate: Estimate,
     known = [(amount / rate, name) for amount, rate, name in rates if amount and rate]
     return max(known) if known else None
 
-# %% ../../nbs/pricing/03_choose.ipynb #6fdb5132
+# %% ../../nbs/pricing/03_choose.ipynb #d4e905ec
 RULE = 'Cheapest total first; where totals are equal, fewer cards, then the shorter duration, then the key.'
 
 def order(o: Package, # any
          ) -> tuple[int, int, int, str]: # smaller is better
     "The key of the rule"
     return o.total_usd_cents, o.cards, o.duration_days, o.gpu
+
+@lru_cache(maxsize=4096)
+def _shares(total_usd_cents: int, cards: int, days: int, results: int | None) -> tuple[str, str, str | None]:
+    "What one card, one card for a day, and one result cost; kept, since a thousand estimates ask for the same 45"
+    each = None if results is None else rounded(Fraction(total_usd_cents, results))
+    return rounded(Fraction(total_usd_cents, cards)), rounded(Fraction(total_usd_cents, cards * days)), each
 
 def make_package(rate: Rate, # of one lot
                  card: Card, # with a memory figure
@@ -171,15 +178,12 @@ def make_package(rate: Rate, # of one lot
     "A package that holds the need"
     lots = lots_needed(q, rate.cards_per_lot)
     cards, total = lots * rate.cards_per_lot, lots * rate.price_usd_cents
+    per_card, per_day, per_result = _shares(total, cards, rate.duration_days, q.accepted_results)
     seconds, by = bound or (None, None)
     return Package(gpu=rate.gpu, name=rate.name, duration_days=rate.duration_days, lots=lots,
-                   cards_per_lot=rate.cards_per_lot, cards=cards,
-                   lot_price_usd_cents=rate.price_usd_cents, total_usd_cents=total,
-                   per_card_usd_cents=rounded(Fraction(total, cards)),
-                   per_card_day_usd_cents=rounded(Fraction(total, cards * rate.duration_days)),
-                   unit_cost_usd_cents=None if q.accepted_results is None
-                   else rounded(Fraction(total, q.accepted_results)),
-                   usable_bytes=card.usable.bytes, usable_read_by=card.usable.read_by,
+                   cards_per_lot=rate.cards_per_lot, cards=cards, lot_price_usd_cents=rate.price_usd_cents,
+                   total_usd_cents=total, per_card_usd_cents=per_card, per_card_day_usd_cents=per_day,
+                   unit_cost_usd_cents=per_result, usable_bytes=card.usable.bytes, usable_read_by=card.usable.read_by,
                    usable_source=card.usable.where, free_bytes=card.usable.bytes - needed_bytes,
                    step_seconds_at_least=seconds, step_bound_by=by)
 
@@ -257,7 +261,7 @@ def choose(estimate: Estimate, # of one card or several
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
                reasons=_silent(_asked(q), packages))
 
-# %% ../../nbs/pricing/03_choose.ipynb #4fe28f01
+# %% ../../nbs/pricing/03_choose.ipynb #d94f3930
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
 def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
 def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
@@ -290,7 +294,9 @@ def _chosen_text(o: Package) -> list[str]:
     if o.unit_cost_usd_cents:
         lines.append(paragraph(f'Each accepted result: {rounded(Fraction(o.unit_cost_usd_cents) / 100)} USD, half-even to 1/100 cent.'))
     if o.step_seconds_at_least:
-        lines.append(paragraph(f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}; real steps take longer.'))
+        most = int(o.duration_days * 86400 / o.step_seconds_at_least)
+        bound = f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}'
+        lines.append(paragraph(f'{bound}: at most {most:,} steps in {o.duration_days} days, and real steps take longer.'))
     return lines
 
 # %% ../../nbs/pricing/03_choose.ipynb #ec963769

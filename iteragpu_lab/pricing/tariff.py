@@ -117,7 +117,7 @@ def table_rows(data: bytes, # a CSV file's content
     except csv.Error as e: raise Refused(f'{name} row {reader.line_num}: not CSV ({e})') from None
     return rows
 
-# %% ../../nbs/pricing/01_tariff.ipynb #f58c6563
+# %% ../../nbs/pricing/01_tariff.ipynb #2a9d01e8
 TARIFF_COLUMNS = ('gpu', 'name', 'cards_per_lot', 'duration_days', 'price_usd_cents', 'snapshot_date',
                   'source', 'note')
 TARIFF_NEEDED = ('gpu', 'duration_days', 'price_usd_cents')
@@ -138,16 +138,19 @@ def _tariff_date(text: str) -> str:
         raise ValueError('accepted is a date such as 2026-05-24')
     return date.fromisoformat(text).isoformat()
 
+def _tariff_remark(text: str) -> str | None: return _tariff_words(text) if text else None
+
 def _tariff_words(text: str) -> str:
     if not text: raise ValueError('it is empty')
     if not text.isprintable() or len(text) > 400:
         raise ValueError('accepted are up to 400 printable characters')
     return text
 
-# %% ../../nbs/pricing/01_tariff.ipynb #f7d7d80d
+# %% ../../nbs/pricing/01_tariff.ipynb #f05eb401
 _TARIFF_READERS = dict(gpu=_tariff_words, name=_tariff_words, cards_per_lot=int,
-                       duration_days=_tariff_duration, price_usd_cents=_tariff_price,
-                       snapshot_date=_tariff_date, source=_tariff_words, note=_tariff_words)
+                       duration_days=_tariff_duration,
+                       price_usd_cents=_tariff_price, snapshot_date=_tariff_date, source=_tariff_remark,
+                       note=_tariff_remark)
 
 def _tariff_rate(row: int, cells: dict[str, str], name: str) -> Rate:
     "A rate from the cells of a row"

@@ -26,7 +26,7 @@ def canonical(plain: Any, # dictionaries, lists and scalars
     "The one spelling of a value in JSON"
     return json.dumps(plain, sort_keys=True, separators=(',', ':'), ensure_ascii=False, allow_nan=False)
 
-# %% ../../nbs/record/10_book.ipynb #83f15aa8
+# %% ../../nbs/record/10_book.ipynb #95a0d4d9
 _LINK = ('id INTEGER PRIMARY KEY, page INTEGER NOT NULL REFERENCES page(number), sha256 TEXT NOT NULL, {kind}, at TEXT NOT NULL{more}, '
          'UNIQUE (page, sha256), FOREIGN KEY (sha256, kind) REFERENCES document(sha256, kind)')
 
@@ -34,7 +34,8 @@ TABLES = {
     'book': 'key TEXT PRIMARY KEY, value TEXT NOT NULL',
     'page': 'number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL, question TEXT NOT NULL',
     'seal': 'page INTEGER PRIMARY KEY REFERENCES page(number), at TEXT NOT NULL, sha256 TEXT NOT NULL CHECK (length(sha256) = 64)',
-    'document': 'sha256 TEXT PRIMARY KEY CHECK (length(sha256) = 64), kind TEXT NOT NULL, created_at TEXT NOT NULL, identity TEXT NOT NULL UNIQUE, '
+    'document': 'sha256 TEXT PRIMARY KEY CHECK (length(sha256) = 64), kind TEXT NOT NULL, '
+                'created_at TEXT NOT NULL, identity TEXT NOT NULL UNIQUE, '
                 'content TEXT NOT NULL, UNIQUE (sha256, kind)',
     'estimate': _LINK.format(kind="kind TEXT NOT NULL DEFAULT 'estimate' CHECK (kind = 'estimate')", more=''),
     'measurement': _LINK.format(kind="kind TEXT NOT NULL DEFAULT 'measurement' CHECK (kind = 'measurement')",
@@ -44,8 +45,10 @@ TABLES = {
             "kind TEXT NOT NULL CHECK (kind IN ('observation', 'deviation', 'parameters')), text TEXT NOT NULL, change TEXT",
     'conclusion': "id INTEGER PRIMARY KEY, page INTEGER NOT NULL REFERENCES page(number), at TEXT NOT NULL, "
                   "verdict TEXT NOT NULL CHECK (verdict IN ('supported', 'refuted', 'inconclusive')), text TEXT NOT NULL",
-    'page_order': 'page INTEGER NOT NULL REFERENCES page(number), order_number TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (page, order_number)',
-    'entry': 'id INTEGER PRIMARY KEY, page INTEGER NOT NULL REFERENCES page(number), kind TEXT NOT NULL, at TEXT NOT NULL, title TEXT NOT NULL',
+    'page_order': 'page INTEGER NOT NULL REFERENCES page(number), order_number TEXT NOT NULL, '
+                  'at TEXT NOT NULL, PRIMARY KEY (page, order_number)',
+    'entry': 'id INTEGER PRIMARY KEY, page INTEGER NOT NULL REFERENCES page(number), kind TEXT NOT NULL, '
+             'at TEXT NOT NULL, title TEXT NOT NULL',
 }
 
 # %% ../../nbs/record/10_book.ipynb #f4c82506
@@ -77,7 +80,7 @@ INDEXES = (
 )
 SEARCH = "CREATE VIRTUAL TABLE search USING fts5(text, gpu, model, status, place, tokenize = 'unicode61 remove_diacritics 2')"
 
-# %% ../../nbs/record/10_book.ipynb #4affe42f
+# %% ../../nbs/record/10_book.ipynb #67b3c53c
 APPLICATION_ID = 0x49544742 # 'ITGB'
 MIGRATIONS = (
     (*(f'CREATE TABLE {name} ({columns}) STRICT' for name, columns in TABLES.items()), SEARCH, *INDEXES, *RULES),
@@ -89,7 +92,8 @@ def backup(con: sqlite3.Connection, # an open book
           ) -> Path: # the copy's file, new
     "A whole copy of a book beside it"
     target = path.with_name(f'{path.name}.v{version}.{utc_now().replace(":", "")}.{secrets.token_hex(2)}.backup')
-    if target.exists(): raise Refused(f'{target} exists already; move it away before the book is brought to the new form')
+    if target.exists():
+        raise Refused(f'{target} exists already; move it away before the book is brought to the new form')
     copy = sqlite3.connect(target)
     try: con.backup(copy)
     finally: copy.close()
@@ -98,7 +102,7 @@ def backup(con: sqlite3.Connection, # an open book
 def _versions(con: sqlite3.Connection) -> tuple[int, int]:
     return con.execute('PRAGMA application_id').fetchone()[0], con.execute('PRAGMA user_version').fetchone()[0]
 
-# %% ../../nbs/record/10_book.ipynb #c0bf3963
+# %% ../../nbs/record/10_book.ipynb #7d17849b
 def migrate(con: sqlite3.Connection, # an open book
             path: Path, # its file
             migrations: Sequence[Sequence[str]] = MIGRATIONS, # statements of each step
@@ -107,8 +111,11 @@ def migrate(con: sqlite3.Connection, # an open book
     application, version = _versions(con)
     if version == len(migrations) and application == APPLICATION_ID: return None
     fresh = con.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0] == 0
-    if application != APPLICATION_ID and not fresh: raise Refused(f'{path} is not a record book; name one, or a new file')
-    if version > len(migrations): raise Refused(f'{path} was written by a later version of the lab (form {version}; this one reads {len(migrations)}); upgrade the lab')
+    if application != APPLICATION_ID and not fresh:
+        raise Refused(f'{path} is not a record book; name one, or a new file')
+    if version > len(migrations):
+        raise Refused(f'{path} was written by a later version of the lab (form {version}; '
+                      f'this one reads {len(migrations)}); upgrade the lab')
     copy = None if fresh else backup(con, path, version)
     con.execute('BEGIN EXCLUSIVE')
     try:
@@ -117,22 +124,25 @@ def migrate(con: sqlite3.Connection, # an open book
             for statement in statements: con.execute(statement)
         con.execute(f'PRAGMA application_id = {APPLICATION_ID}')
         con.execute(f'PRAGMA user_version = {len(migrations)}')
-        con.execute("INSERT OR IGNORE INTO book VALUES ('key', ?), ('created_at', ?)", (secrets.token_hex(16), utc_now()))
+        con.execute("INSERT OR IGNORE INTO book VALUES ('key', ?), ('created_at', ?)",
+                    (secrets.token_hex(16), utc_now()))
         con.execute('COMMIT')
     except BaseException:
         if con.in_transaction: con.execute('ROLLBACK')
         raise
     return copy
 
-# %% ../../nbs/record/10_book.ipynb #efd941dd
+# %% ../../nbs/record/10_book.ipynb #c75395b7
 BUSY_SECONDS = 30
 _FAULTS = (('database or disk is full', 'the disk is full; free some room and repeat: nothing was half written'),
-           ('database is locked', f'another program has been writing to it for {BUSY_SECONDS} s; close it and repeat'),
+           ('database is locked',
+            f'another program has been writing to it for {BUSY_SECONDS} s; close it and repeat'),
            ('readonly', 'it may not be written; check the permissions of the file and its folder'),
            ('unable to open', 'it cannot be opened; check that the folder exists and may be written'),
            ('not a database', 'it is not a record book; name one, or a new file'),
            ('malformed', 'it is damaged; go back to a copy'),
-           ('disk I/O error', 'the disk refused to write or read; check its room and its limits: nothing was half written'))
+           ('disk I/O error',
+            'the disk refused to write or read; check its room and its limits: nothing was half written'))
 
 @contextmanager
 def sentences(path: Path, # the book's file
@@ -145,12 +155,15 @@ def sentences(path: Path, # the book's file
             if part in str(e): raise Refused(f'{path}: {sentence}') from e
         raise
 
-# %% ../../nbs/record/10_book.ipynb #a675f599
+# %% ../../nbs/record/10_book.ipynb #0ce41c13
 def _connect(path: Path, create: bool) -> sqlite3.Connection:
-    if sqlite3.sqlite_version_info < (3, 37): raise Refused(f'the record book needs SQLite 3.37; this Python brings {sqlite3.sqlite_version}')
-    if not create and not path.is_file(): raise Refused(f'{path} does not exist; name a record book, or begin one with iteragpu record new')
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise Refused(f'the record book needs SQLite 3.37; this Python brings {sqlite3.sqlite_version}')
+    if not create and not path.is_file():
+        raise Refused(f'{path} does not exist; name a record book, or begin one with iteragpu record new')
     mode = 'rwc' if create else 'rw'
-    con = sqlite3.connect(f'file:{quote(str(path.absolute()))}?mode={mode}', uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    con = sqlite3.connect(f'file:{quote(str(path.absolute()))}?mode={mode}', uri=True, timeout=BUSY_SECONDS,
+                          isolation_level=None)
     con.execute('PRAGMA foreign_keys = ON')
     con.execute('PRAGMA synchronous = FULL')
     return con
@@ -211,7 +224,7 @@ class Book:
         "What a query gives"
         with sentences(self.path): return self.con.execute(query, values).fetchall()
 
-# %% ../../nbs/record/10_book.ipynb #a3336f09
+# %% ../../nbs/record/10_book.ipynb #ccbb033e
 def check(book: Book, # an open book
          ) -> list[str]: # what is wrong; empty where nothing is
     "Whether every byte of a book is what was written"
@@ -221,5 +234,6 @@ def check(book: Book, # an open book
         for name, content in book.con.execute('SELECT sha256, content FROM document'):
             if sha256(content) != name: faults.append(f'document {name[:12]} is not what was stored')
         for number, question, seal in book.con.execute('SELECT number, question, sha256 FROM page JOIN seal ON page = number'):
-            if sha256(canonical(json.loads(question))) != seal: faults.append(f'the question of page {number} is not the one that was sealed')
+            if sha256(canonical(json.loads(question))) != seal:
+                faults.append(f'the question of page {number} is not the one that was sealed')
     return faults

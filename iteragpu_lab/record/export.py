@@ -18,9 +18,11 @@ from .book import Book, canonical, sha256
 from .pages import add_order, attach, conclude, note, question_of, register, seal, sealed, stored
 from .render import page_html, page_markdown
 
-# %% ../../nbs/record/60_export.ipynb #533bfd31
-_LISTS = {'estimates': 'SELECT sha256, at FROM estimate', 'measurements': 'SELECT sha256, at FROM measurement', 'attachments': 'SELECT sha256, at FROM attachment',
-          'notes': 'SELECT at, kind, text, change FROM note', 'conclusions': 'SELECT at, verdict, text FROM conclusion'}
+# %% ../../nbs/record/60_export.ipynb #a46cf73f
+_LISTS = {'estimates': 'SELECT sha256, at FROM estimate', 'measurements': 'SELECT sha256, at FROM measurement',
+          'attachments': 'SELECT sha256, at FROM attachment',
+          'notes': 'SELECT at, kind, text, change FROM note',
+          'conclusions': 'SELECT at, verdict, text FROM conclusion'}
 
 def page_record(book: Book, # an open book
                 page: int, # its number
@@ -28,10 +30,14 @@ def page_record(book: Book, # an open book
     "A page without its number"
     question_of(book, page)
     key, created, question = book.rows('SELECT key, created_at, question FROM page WHERE number = ?', page)[0]
-    lists = {name: [list(o) for o in book.rows(f'{sql} WHERE page = ? ORDER BY id', page)] for name, sql in _LISTS.items()}
-    orders = [list(o) for o in book.rows('SELECT order_number, at FROM page_order WHERE page = ? ORDER BY at, order_number', page)]
+    lists = {name: [list(o) for o in book.rows(f'{sql} WHERE page = ? ORDER BY id', page)] for name,
+             sql in _LISTS.items()}
+    orders = [list(o)
+              for o in book.rows('SELECT order_number, at FROM page_order WHERE page = ? ORDER BY at, order_number',
+                                 page)]
     found = sealed(book, page)
-    return dict(key=key, created_at=created, question=question, seal=list(found) if found else None, **lists, orders=orders)
+    return dict(key=key, created_at=created, question=question, seal=list(found) if found else None, **lists,
+                orders=orders)
 
 def page_digest(book: Book, # an open book
                 page: int, # its number
@@ -39,46 +45,60 @@ def page_digest(book: Book, # an open book
     "What a page comes to, in every book the same"
     return sha256(canonical(page_record(book, page)))
 
-# %% ../../nbs/record/60_export.ipynb #976fec21
+# %% ../../nbs/record/60_export.ipynb #aef813b1
 _CRATE = {'@context': 'https://w3id.org/ro/crate/1.1/context'}
 _TYPES = {'.json': 'application/json', '.md': 'text/markdown', '.html': 'text/html'}
-_LICENSE = {'@id': '#license', '@type': 'CreativeWork', 'name': 'All rights reserved', 'description': 'The renter decides who may use these records.'}
+_LICENSE = {'@id': '#license', '@type': 'CreativeWork', 'name': 'All rights reserved',
+            'description': 'The renter decides who may use these records.'}
 
 def crate_files(book: Book, # an open book
                 page: int, # its number
                ) -> dict[str, bytes]: # name to content, without the metadata file
     "The files of a page's crate"
     record = page_record(book, page)
-    files = {'page.md': page_markdown(book, page), 'page.html': page_html(book, page), 'question.json': to_json(question_of(book, page)), 'record.json': to_json(record)}
+    files = {'page.md': page_markdown(book, page), 'page.html': page_html(book, page),
+             'question.json': to_json(question_of(book, page)), 'record.json': to_json(record)}
     for table in ('estimates', 'measurements', 'attachments'):
         for digest, _ in record[table]: files[f'documents/{digest}.json'] = stored(book, digest)
     return {name: text.encode('utf-8') for name, text in files.items()}
 
 def _file_entity(name: str, content: bytes) -> dict[str, Any]:
-    return {'@id': name, '@type': 'File', 'name': name.rpartition('/')[2], 'encodingFormat': _TYPES[Path(name).suffix], 'contentSize': str(len(content)), 'sha256': sha256(content)}
+    return {'@id': name, '@type': 'File', 'name': name.rpartition('/')[2],
+            'encodingFormat': _TYPES[Path(name).suffix], 'contentSize': str(len(content)), 'sha256': sha256(content)}
 
 def _run_entity(run: Measurement, digest: str) -> dict[str, Any]:
     done = run.status == 'done'
-    out = {'@id': f'#run-{run.run_id}', '@type': 'CreateAction', 'name': f'Run {run.run_id}: {run.status}', 'startTime': run.created_at, 'instrument': {'@id': '#lab'}, 'agent': {'@id': '#renter'},
-           'object': {'@id': 'question.json'}, 'result': {'@id': f'documents/{digest}.json'}, 'actionStatus': {'@id': f'http://schema.org/{"Completed" if done else "Failed"}ActionStatus'}}
+    out = {'@id': f'#run-{run.run_id}', '@type': 'CreateAction', 'name': f'Run {run.run_id}: {run.status}',
+           'startTime': run.created_at, 'instrument': {'@id': '#lab'}, 'agent': {'@id': '#renter'},
+           'object': {'@id': 'question.json'}, 'result': {'@id': f'documents/{digest}.json'},
+           'actionStatus': {'@id': f'http://schema.org/{"Completed" if done else "Failed"}ActionStatus'}}
     if run.finished_at: out['endTime'] = run.finished_at
-    if not done: out['error'] = str((run.failure or {}).get('message') or (run.failure or {}).get('error') or run.status)
+    if not done:
+        out['error'] = str((run.failure or {}).get('message') or (run.failure or {}).get('error') or run.status)
     return out
 
-# %% ../../nbs/record/60_export.ipynb #ea8a208f
+# %% ../../nbs/record/60_export.ipynb #853eadd1
 def crate_metadata(book: Book, # an open book
                    page: int, # its number
                    files: dict[str, bytes], # of the crate
                   ) -> dict[str, Any]: # the content of ro-crate-metadata.json
     "The description of a page's crate"
     record, question = page_record(book, page), question_of(book, page)
-    runs = [_run_entity(parse(stored(book, digest), digest[:12], 'measurement'), digest) for digest, _ in record['measurements']]
+    runs = [_run_entity(parse(stored(book, digest), digest[:12], 'measurement'), digest) for digest,
+            _ in record['measurements']]
     described = [_file_entity(name, content) for name, content in files.items()]
-    root = {'@id': './', '@type': 'Dataset', 'name': question.question, 'description': f'A page of a record book: {question.hypothesis}', 'datePublished': record['created_at'], 'license': {'@id': '#license'},
-            'identifier': record['key'], 'hasPart': [{'@id': o} for o in files], 'mentions': [{'@id': o['@id']} for o in runs]}
-    descriptor = {'@id': 'ro-crate-metadata.json', '@type': 'CreativeWork', 'conformsTo': {'@id': 'https://w3id.org/ro/crate/1.1'}, 'about': {'@id': './'}, 'sdPublisher': {'@id': '#lab'}, 'version': '1.0'}
-    lab = {'@id': '#lab', '@type': 'SoftwareApplication', 'name': 'IteraGPU Lab', 'softwareVersion': __version__, 'url': 'https://iteragpu.example'}
-    return _CRATE | {'@graph': [descriptor, root, *described, *runs, lab, {'@id': '#renter', '@type': 'Person', 'name': 'the renter'}, _LICENSE]}
+    root = {'@id': './', '@type': 'Dataset', 'name': question.question,
+            'description': f'A page of a record book: {question.hypothesis}', 'datePublished': record['created_at'],
+            'license': {'@id': '#license'},
+            'identifier': record['key'], 'hasPart': [{'@id': o} for o in files],
+            'mentions': [{'@id': o['@id']} for o in runs]}
+    descriptor = {'@id': 'ro-crate-metadata.json', '@type': 'CreativeWork',
+                  'conformsTo': {'@id': 'https://w3id.org/ro/crate/1.1'}, 'about': {'@id': './'},
+                  'sdPublisher': {'@id': '#lab'}, 'version': '1.0'}
+    lab = {'@id': '#lab', '@type': 'SoftwareApplication', 'name': 'IteraGPU Lab', 'softwareVersion': __version__,
+           'url': 'https://iteragpu.example'}
+    return _CRATE | {'@graph': [descriptor, root, *described, *runs, lab,
+                                {'@id': '#renter', '@type': 'Person', 'name': 'the renter'}, _LICENSE]}
 
 def _zipped(files: dict[str, bytes], folder: str = '') -> bytes:
     "The same bytes from the same files"
@@ -96,7 +116,7 @@ def page_eln(book: Book, # an open book
     files = {'ro-crate-metadata.json': to_json(crate_metadata(book, page, files)).encode('utf-8')} | files
     return _zipped(files, f'page-{page_record(book, page)["key"][:12]}/')
 
-# %% ../../nbs/record/60_export.ipynb #2c01b4ab
+# %% ../../nbs/record/60_export.ipynb #9a190f6d
 ARCHIVE = 'iteragpu-record-book'
 
 def book_archive(book: Book, # an open book
@@ -104,11 +124,13 @@ def book_archive(book: Book, # an open book
     "Everything a book holds"
     with book.write():
         pages = [page_record(book, o) for o, in book.rows('SELECT number FROM page ORDER BY number')]
-        digests = sorted({digest for p in pages for table in ('estimates', 'measurements', 'attachments') for digest, _ in p[table]})
+        digests = sorted({digest for p in pages for table in ('estimates', 'measurements', 'attachments') for digest,
+                          _ in p[table]})
         documents = {f'documents/{o}.json': stored(book, o).encode('utf-8') for o in digests}
-    return _zipped({'book.json': to_json({'archive': ARCHIVE, 'form': 1, 'pages': pages}).encode('utf-8')} | documents)
+    return _zipped({'book.json': to_json({'archive': ARCHIVE, 'form': 1, 'pages': pages}).encode('utf-8')}
+                   | documents)
 
-# %% ../../nbs/record/60_export.ipynb #490b8474
+# %% ../../nbs/record/60_export.ipynb #d396a107
 MAX_MEMBERS = 1_000_000
 
 def _members(data: bytes, name: str) -> dict[str, bytes]:
@@ -116,17 +138,23 @@ def _members(data: bytes, name: str) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as z:
             infos = z.infolist()
-            if len(infos) > MAX_MEMBERS: raise Refused(f'{name} holds {len(infos):,} files; a book has at most {MAX_MEMBERS:,}')
+            if len(infos) > MAX_MEMBERS:
+                raise Refused(f'{name} holds {len(infos):,} files; a book has at most {MAX_MEMBERS:,}')
             for o in infos:
-                if not re.fullmatch(r'book\.json|documents/[0-9a-f]{64}\.json', o.filename): raise Refused(f'{name} holds {o.filename[:60]!r}, which no archive of a book does')
-                if o.file_size > (MAX_BYTES if o.filename != 'book.json' else 2**30): raise Refused(f'{name}: {o.filename[:30]} would take {o.file_size:,} B')
+                if not re.fullmatch(r'book\.json|documents/[0-9a-f]{64}\.json', o.filename):
+                    raise Refused(f'{name} holds {o.filename[:60]!r}, which no archive of a book does')
+                if o.file_size > (MAX_BYTES if o.filename != 'book.json' else 2**30):
+                    raise Refused(f'{name}: {o.filename[:30]} would take {o.file_size:,} B')
             return {o.filename: z.read(o) for o in infos}
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zipfile.zlib.error) as e: raise Refused(f'{name} is not an archive of a book: {e}') from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zipfile.zlib.error) as e:
+        raise Refused(f'{name} is not an archive of a book: {e}') from None
 
 def _pages(members: dict[str, bytes], name: str) -> list[dict[str, Any]]:
     try: raw = strict_json(members['book.json'].decode('utf-8'))
-    except (KeyError, ValueError) as e: raise Refused(f'{name} is not an archive of a book: its book.json cannot be read ({e})') from None
-    if not isinstance(raw, dict) or raw.get('archive') != ARCHIVE or raw.get('form') != 1: raise Refused(f'{name} is not an archive of a book that this version of the lab reads')
+    except (KeyError, ValueError) as e:
+        raise Refused(f'{name} is not an archive of a book: its book.json cannot be read ({e})') from None
+    if not isinstance(raw, dict) or raw.get('archive') != ARCHIVE or raw.get('form') != 1:
+        raise Refused(f'{name} is not an archive of a book that this version of the lab reads')
     return raw['pages']
 
 def _texts(members: dict[str, bytes], name: str) -> dict[str, str]:
@@ -139,20 +167,23 @@ def _texts(members: dict[str, bytes], name: str) -> dict[str, str]:
         out[digest] = content.decode('utf-8')
     return out
 
-# %% ../../nbs/record/60_export.ipynb #fc35eb15
+# %% ../../nbs/record/60_export.ipynb #2790daff
 def _write_page(book: Book, record: dict[str, Any], texts: dict[str, str], name: str) -> int:
     "One page, in the order in which a page comes about"
     question = parse(record['question'], f'{name}: a question', 'question')
     page = register(book, question, record['key'], record['created_at'])
-    if record['seal'] and seal(book, page, record['seal'][0]) != record['seal'][1]: raise Refused(f'{name}: the question of page {record["key"][:12]} is not the one that was sealed')
+    if record['seal'] and seal(book, page, record['seal'][0]) != record['seal'][1]:
+        raise Refused(f'{name}: the question of page {record["key"][:12]} is not the one that was sealed')
     for table in ('estimates', 'attachments', 'measurements'):
         for digest, at in record[table]:
             if digest not in texts: raise Refused(f'{name} lacks document {digest[:12]}')
             attach(book, page, texts[digest], f'{name}: document {digest[:12]}', at)
-    for at, kind, text, change in record['notes']: note(book, page, text, kind, at, strict_json(change) if change else None)
+    for at, kind, text, change in record['notes']:
+        note(book, page, text, kind, at, strict_json(change) if change else None)
     for at, verdict, text in record['conclusions']: conclude(book, page, verdict, text, at)
     for order, at in record['orders']: add_order(book, page, order, at)
-    if page_record(book, page) != record: raise Refused(f'{name}: page {record["key"][:12]} does not come back as it went out')
+    if page_record(book, page) != record:
+        raise Refused(f'{name}: page {record["key"][:12]} does not come back as it went out')
     return page
 
 def import_archive(book: Book, # an open book
@@ -167,7 +198,8 @@ def import_archive(book: Book, # an open book
             for record in pages:
                 here = con.execute('SELECT number FROM page WHERE key = ?', (record['key'],)).fetchone()
                 if not here: added.append(_write_page(book, record, texts, name))
-                elif page_record(book, here[0]) != record: raise Refused(f'page {here[0]} is in {name} in another form; import it into a new book')
+                elif page_record(book, here[0]) != record:
+                    raise Refused(f'page {here[0]} is in {name} in another form; import it into a new book')
     except (KeyError, TypeError, ValueError, AttributeError) as e:
         if isinstance(e, Refused): raise
         raise Refused(f'{name} is not an archive of a book: its pages do not have the form of pages ({type(e).__name__})') from None

@@ -71,11 +71,15 @@ def verdict_of(low: float | None, # of the interval of the ratio
     if high < 1: return below
     return above if low > 1 else 'ambiguous'
 
-# %% ../../nbs/record/20_fair.ipynb #32a9eb8c
+# %% ../../nbs/record/20_fair.ipynb #a82da730
 FOLLOWS = {'environment.gpu': ('effective.device_', 'environment.driver', 'environment.torch.arch'),
            'environment.torch': ('environment.numerics', 'environment.allocator', 'effective.allocator_settings'),
-           'environment.numerics': ('effective.matmul_fp32_precision',), 'environment.allocator': ('effective.allocator_',),
-           'configuration.dtype': ('effective.dtype',), 'configuration': ('workload',)}
+           'environment.numerics': ('effective.matmul_fp32_precision',),
+           'environment.allocator': ('effective.allocator_',),
+           'configuration.dtype': ('effective.weights_dtype', 'effective.inputs_dtype', 'effective.weight_bytes'),
+           'configuration.batch': ('effective.inputs_shape',),
+           'configuration.context': ('effective.inputs_shape',),
+           'configuration.width': ('effective.inputs_shape', 'effective.parameters', 'effective.weight_bytes')}
 
 def _below(name: str, prefix: str) -> bool: return name == prefix or name.startswith(f'{prefix}.')
 
@@ -94,7 +98,7 @@ def differences(runs: Sequence[Measurement], # two or more
     table = {name: [o.get(name) for o in all_settings] for name in names}
     return {name: values for name, values in table.items() if len(set(map(canonical, values))) > 1}
 
-# %% ../../nbs/record/20_fair.ipynb #7de34805
+# %% ../../nbs/record/20_fair.ipynb #ce618342
 ENOUGH_RUNS = 4
 
 def group(runs: Sequence[Measurement], # any order
@@ -111,7 +115,8 @@ def _side(label: str, runs: list[Measurement]) -> Side:
     done = [o for o in runs if o.status == 'done']
     statuses = {s: sum(o.status == s for o in runs) for s in sorted({o.status for o in runs})}
     warned = sorted({f'{o.run_id[:12]}: {text}' for o in runs for text in flags(o)})
-    return Side(label=label, run_ids=tuple(o.run_id for o in runs), statuses=statuses, quality=quality(done), flags=tuple(warned))
+    return Side(label=label, run_ids=tuple(o.run_id for o in runs), statuses=statuses, quality=quality(done),
+                flags=tuple(warned))
 
 def values_of(runs: Sequence[Measurement], # of one side
               name: str, # of the figure
@@ -127,12 +132,15 @@ def interleaved(sides: Sequence[Sequence[Measurement]], # runs of each side, old
     times = [[o.created_at for o in runs] for runs in sides]
     return all(max(a) > min(b) and max(b) > min(a) for i, a in enumerate(times) for b in times[:i])
 
-# %% ../../nbs/record/20_fair.ipynb #5b3301ae
-FIGURES = ('steady_seconds', 'first_seconds', 'peak_allocated_bytes', 'peak_reserved_bytes', 'first_peak_allocated_bytes')
+# %% ../../nbs/record/20_fair.ipynb #2d175ff1
+FIGURES = ('steady_seconds', 'first_seconds', 'peak_allocated_bytes', 'peak_reserved_bytes',
+           'first_peak_allocated_bytes')
 
-def _figure(name: str, label: str, runs: list[Measurement], reference: list[Measurement] | None, by_run: bool, confidence: float, same_within: float) -> Figure:
+def _figure(name: str, label: str, runs: list[Measurement], reference: list[Measurement] | None, by_run: bool,
+            confidence: float, same_within: float) -> Figure:
     values, memory = values_of(runs, name, by_run), name.endswith('_bytes')
-    known = dict(name=name, label=label, unit='run' if by_run else 'repetition', n=len(values), median=median(values) if values else None)
+    known = dict(name=name, label=label, unit='run' if by_run else 'repetition', n=len(values), median=median(values)
+                 if values else None)
     if reference is None: return Figure(**known)
     others = values_of(reference, name, by_run)
     if not values or not others: return Figure(**known, reason='nothing was measured on one side')
@@ -149,15 +157,20 @@ def compare_figures(sides: dict[str, list[Measurement]], # label to runs, the re
     "Every figure, first pass and steady state apart"
     by_run = all(sum(o.status == 'done' for o in runs) >= ENOUGH_RUNS for runs in sides.values())
     (_, reference), *_ = sides.items()
-    return tuple(_figure(name, label, runs, reference if judged and runs is not reference else None, by_run, confidence, same_within)
-                 for name in FIGURES for label, runs in sides.items() if any(values_of(o, name, by_run) for o in sides.values()))
+    return tuple(_figure(name, label, runs, reference if judged and runs is not reference else None, by_run,
+                         confidence, same_within)
+                 for name in FIGURES for label, runs in sides.items()
+                 if any(values_of(o, name, by_run) for o in sides.values()))
 
-# %% ../../nbs/record/20_fair.ipynb #faa912dd
+# %% ../../nbs/record/20_fair.ipynb #7d10997b
 def _same_allocator(runs: Sequence[Measurement]) -> None:
     backends = {(o.environment.get('allocator') or {}).get('backend') for o in runs}
-    if len(backends) > 1: raise Refused(f'runs with different allocator backends ({", ".join(sorted(map(str, backends)))}) are not compared; measure them with one')
+    if len(backends) > 1:
+        raise Refused(f'runs with different allocator backends ({", ".join(sorted(map(str, backends)))}) '
+                      'are not compared; measure them with one')
 
-def _labels(sides: dict[str, list[Measurement]], variable: str | None, values: Sequence[str]) -> dict[str, list[Measurement]]:
+def _labels(sides: dict[str, list[Measurement]], variable: str | None, values: Sequence[str]) -> dict[str,
+                                                                                                      list[Measurement]]:
     "Sides by the variable's value, the reference first, or by letter"
     if variable is None: return {f'{chr(65 + i % 26)}{i // 26 or ""}': runs for i, runs in enumerate(sides.values())}
     named = {}
@@ -167,17 +180,21 @@ def _labels(sides: dict[str, list[Measurement]], variable: str | None, values: S
     order = {v: i for i, v in enumerate(values)}
     return dict(sorted(named.items(), key=lambda o: order.get(o[0], len(order))))
 
-def _notes(single: bool, variable: str | None, changed: dict, turns: bool, figures: Sequence[Figure]) -> tuple[str, ...]:
+def _notes(single: bool, variable: str | None, changed: dict, turns: bool, figures: Sequence[Figure]) -> tuple[str,
+                                                                                                               ...]:
     out = []
     if not single:
         what = 'no variable was declared' if variable is None else f'{variable} is not all that differs'
         out.append(f'{what}: whole configurations are compared, and no single cause is named; {len(changed)} settings differ')
-    if not turns: out.append('one side was finished before another began, so a drift of the machine would look like a difference; let the sides take turns')
+    if not turns:
+        out.append('one side was finished before another began, so a drift of the machine would look like a difference; '
+                   'let the sides take turns')
     if any(o.unit == 'repetition' for o in figures):
-        out.append(f'fewer than {ENOUGH_RUNS} runs a side: repetitions are counted, which share one process, and intervals do not cover what changes from start to start')
+        out.append(f'fewer than {ENOUGH_RUNS} runs a side: repetitions are counted, which share one process, '
+                   'and intervals do not cover what changes from start to start')
     return tuple(out)
 
-# %% ../../nbs/record/20_fair.ipynb #4ca70fdb
+# %% ../../nbs/record/20_fair.ipynb #a529b669
 def contrast(runs: Sequence[Measurement], # two or more
              variable: str | None = None, # the declared variable, such as 'configuration.dtype'
              values: Sequence[str] = (), # its values, the reference first
@@ -186,12 +203,13 @@ def contrast(runs: Sequence[Measurement], # two or more
             ) -> Contrast: # Refused where nothing can be compared
     "Hold runs against one another"
     if len(runs) < 2: raise Refused(f'a comparison needs at least two runs; {len(runs)} given')
-    if len({o.run_id for o in runs}) < len(runs): raise Refused('one run is given twice; a repeat of one run is not a second run')
+    if len({o.run_id for o in runs}) < len(runs):
+        raise Refused('one run is given twice; a repeat of one run is not a second run')
     _same_allocator(runs)
     changed = differences(runs)
     if not changed: raise Refused('the runs do not differ in any setting; name runs of at least two settings')
-    covered = [name for name in changed if variable and covers(variable, name)]
-    single = bool(covered) and len(covered) == len(changed)
+    single = variable is not None and all(covers(variable, o) for o in changed) and any(_below(o, variable)
+                                                                                        for o in changed)
     groups = group(runs, sorted(changed))
     sides = _labels(groups, variable if single else None, values)
     confidence = 1 - 0.05 / max(1, len(sides) - 1)
@@ -199,10 +217,12 @@ def contrast(runs: Sequence[Measurement], # two or more
     first = {label: settings(o[0]) for label, o in sides.items()}
     table = {name: [first[label].get(name) for label in sides] for name in changed}
     turns = interleaved(list(sides.values()))
-    return new(Contrast, at=at, variable=variable, single_cause=single, changed=table, confidence=confidence, same_within=same_within, interleaved=turns,
-               sides=tuple(_side(label, o) for label, o in sides.items()), figures=found, notes=_notes(single, variable, changed, turns, found))
+    return new(Contrast, at=at, variable=variable, single_cause=single, changed=table, confidence=confidence,
+               same_within=same_within, interleaved=turns,
+               sides=tuple(_side(label, o) for label, o in sides.items()), figures=found,
+               notes=_notes(single, variable, changed, turns, found))
 
-# %% ../../nbs/record/20_fair.ipynb #f09e56ab
+# %% ../../nbs/record/20_fair.ipynb #d13fb7ba
 def quality_words(side: Side, # of a comparison
                  ) -> str: # never empty
     "The quality of a side in one cell"
@@ -215,11 +235,13 @@ def _amount(name: str, value: float | None) -> str:
 def _figure_row(figure: Figure, quality: str) -> tuple[str, ...]:
     ratio = '' if figure.ratio is None else f'x {figure.ratio:.4f}'
     if figure.low is not None: ratio += f' ({figure.low:.4f}, {figure.high:.4f})'
-    return f'  {figure.label}', _amount(figure.name, figure.median), f'{figure.n} {figure.unit}s', ratio, figure.verdict or figure.reason or '', quality
+    return f'  {figure.label}', _amount(figure.name,
+                                        figure.median), f'{figure.n} {figure.unit}s', ratio, figure.verdict or figure.reason or '', quality
 
 def _figure_lines(found: Contrast, quality: dict[str, str]) -> list[str]:
     "A heading for each figure, and a row for each side"
-    rows = [('side', 'median', 'of', f'ratio ({found.confidence:.1%})', 'verdict', 'quality'), *(_figure_row(o, quality[o.label]) for o in found.figures)]
+    rows = [('side', 'median', 'of', f'ratio ({found.confidence:.1%})', 'verdict', 'quality'),
+            *(_figure_row(o, quality[o.label]) for o in found.figures)]
     head, *lines = columns(rows, 'lrrlll').splitlines()
     out, last = [head], None
     for figure, line in zip(found.figures, lines):
@@ -235,7 +257,11 @@ def contrast_text(found: Contrast, # any
                  ) -> str: # lines for a terminal
     "A comparison for a reader"
     by_label = {o.label: quality_words(o) for o in found.sides}
-    differ = columns([('setting', *by_label), *((name, *map(_cell, values)) for name, values in found.changed.items())])
-    sides = columns([('side', 'runs', 'quality'), *((o.label, ', '.join(f'{n} {s}' for s, n in o.statuses.items()), by_label[o.label]) for o in found.sides)])
+    differ = columns([('setting', *by_label), *((name, *map(_cell, values)) for name,
+                                                values in found.changed.items())])
+    sides = columns([('side', 'runs', 'quality'),
+                     *((o.label, ', '.join(f'{n} {s}' for s, n in o.statuses.items()), by_label[o.label])
+                       for o in found.sides)])
     said = [paragraph(o) for o in (*(o for side in found.sides for o in side.flags), *found.notes)]
-    return '\n'.join([strong('What differs'), differ, '', strong('Runs'), sides, '', strong('Figures'), *_figure_lines(found, by_label), *([''] if said else []), *said])
+    return '\n'.join([strong('What differs'), differ, '', strong('Runs'), sides, '', strong('Figures'),
+                      *_figure_lines(found, by_label), *([''] if said else []), *said])

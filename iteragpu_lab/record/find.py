@@ -30,7 +30,7 @@ def match(**columns: str, # column of the index to words
     terms = [f'{column} : {phrase}' for column, text in columns.items() for phrase in _phrases(text)]
     return ' AND '.join(terms) or None
 
-# %% ../../nbs/record/12_find.ipynb #8af684d3
+# %% ../../nbs/record/12_find.ipynb #d1cf05f5
 def _day(text: str, name: str) -> date:
     try: return datetime.strptime(text, '%Y-%m-%d').date()
     except ValueError: raise Refused(f'{name} {text!r} is not a day; write it as 2026-11-30') from None
@@ -43,7 +43,8 @@ def span(first: date, # a day
     "The years, months and days that a span consists of"
     out, day = [], first
     while day <= last:
-        if (day.month, day.day) == (1, 1) and (end := date(day.year, 12, 31)) <= last: out.append(f'year{day.year:04}')
+        if (day.month, day.day) == (1, 1) and (end := date(day.year, 12, 31)) <= last:
+            out.append(f'year{day.year:04}')
         elif day.day == 1 and (end := _month_end(day)) <= last: out.append(f'month{day.year:04}{day.month:02}')
         else:
             end = day
@@ -51,7 +52,7 @@ def span(first: date, # a day
         day = end + timedelta(1)
     return out
 
-# %% ../../nbs/record/12_find.ipynb #94d9c8c6
+# %% ../../nbs/record/12_find.ipynb #f20c05ed
 @dataclass(frozen=True, kw_only=True)
 class Hit:
     "Something found on a page"
@@ -60,7 +61,8 @@ class Hit:
     at: str # when it was made, UTC
     title: str
 
-_BY_WORDS = 'SELECT e.page, e.kind, e.at, e.title FROM search s JOIN entry e ON e.id = s.rowid WHERE search MATCH ? ORDER BY s.rowid DESC LIMIT ?'
+_BY_WORDS = ('SELECT e.page, e.kind, e.at, e.title FROM search s JOIN entry e ON e.id = s.rowid '
+             'WHERE search MATCH ? ORDER BY s.rowid DESC LIMIT ?')
 _BY_PLACE = 'SELECT page, kind, at, title FROM entry {where} ORDER BY {order} DESC LIMIT ?'
 
 def _known_days(book: Book) -> tuple[date, date] | None:
@@ -71,7 +73,8 @@ def _known_days(book: Book) -> tuple[date, date] | None:
 def _by_words(book: Book, query: str, pages: list[int] | None, since: date, until: date, limit: int) -> list[tuple]:
     "Entries with words, narrowed by the index itself"
     places = [[f'page{o}' for o in pages]] if pages is not None else []
-    if (since, until) != (date.min, date.max) and (known := _known_days(book)): places.append(span(max(since, known[0]), min(until, known[1])))
+    if (since, until) != (date.min, date.max) and (known := _known_days(book)):
+        places.append(span(max(since, known[0]), min(until, known[1])))
     if not all(places): return []
     narrowed = [query, *(f'place : ({" OR ".join(o)})' for o in places)]
     return book.rows(_BY_WORDS, ' AND '.join(narrowed), limit)
@@ -84,9 +87,10 @@ def _by_place(book: Book, pages: list[int] | None, since: date, until: date, lim
         values += [since.isoformat(), until.isoformat() + 'T~']
     if pages is not None:
         where.append(f'page IN ({", ".join(map(str, pages))})')
-    return book.rows(_BY_PLACE.format(where='WHERE ' + ' AND '.join(where) if where else '', order='at' if dated else 'id'), *values, limit)
+    return book.rows(_BY_PLACE.format(where='WHERE ' + ' AND '.join(where) if where else '', order='at' if dated
+                                      else 'id'), *values, limit)
 
-# %% ../../nbs/record/12_find.ipynb #c39f23ac
+# %% ../../nbs/record/12_find.ipynb #728584a1
 def find(book: Book, # an open book
          text: str = '', # words
          *,
@@ -101,7 +105,8 @@ def find(book: Book, # an open book
     "What the book holds about something"
     query = match(text=text, gpu=gpu, model=model, status=status.replace('_', ' '))
     if not query and any((text, gpu, model, status)): return []
-    pages = [o for o, in book.rows('SELECT page FROM page_order WHERE order_number = ?', order.strip())] if order else None
+    pages = [o for o, in book.rows('SELECT page FROM page_order WHERE order_number = ?',
+                                   order.strip())] if order else None
     first, last = _day(since, 'since') if since else date.min, _day(until, 'until') if until else date.max
     rows = _by_words(book, query, pages, first, last, limit) if query else _by_place(book, pages, first, last, limit)
     return [Hit(page=page, kind=kind, at=at, title=title) for page, kind, at, title in rows]

@@ -17,10 +17,12 @@ from ..documents import Document, Question, Refused, refusal, to_dict, to_json, 
 from ..reading import MAX_BYTES, parse
 from .book import Book, canonical, sha256
 
-# %% ../../nbs/record/11_pages.ipynb #e05bceb1
-def _entry(con: sqlite3.Connection, page: int, kind: str, at: str, title: str, text: str = '', gpu: str = '', model: str = '', status: str = '') -> int:
+# %% ../../nbs/record/11_pages.ipynb #439622f2
+def _entry(con: sqlite3.Connection, page: int, kind: str, at: str, title: str, text: str = '', gpu: str = '',
+           model: str = '', status: str = '') -> int:
     "Make something findable"
-    row = con.execute('INSERT INTO entry (page, kind, at, title) VALUES (?, ?, ?, ?)', (page, kind, at, title[:200])).lastrowid
+    row = con.execute('INSERT INTO entry (page, kind, at, title) VALUES (?, ?, ?, ?)',
+                      (page, kind, at, title[:200])).lastrowid
     con.execute('INSERT INTO search (rowid, text, gpu, model, status, place) VALUES (?, ?, ?, ?, ?, ?)',
                 (row, *map(spaced, (f'{title} {text}', gpu, model, status)), _place(page, at)))
     return row
@@ -44,9 +46,10 @@ def _words(value: Any, name: str = '') -> Iterator[str]:
     elif value is not None: yield f'{name} {value}'
 
 def _question_text(question: Question) -> str:
-    return ' '.join([question.hypothesis, question.quantity, question.variable, *question.values, *_words(question.fixed), question.rule, *question.notes])
+    return ' '.join([question.hypothesis, question.quantity, question.variable, *question.values,
+                     *_words(question.fixed), question.rule, *question.notes])
 
-# %% ../../nbs/record/11_pages.ipynb #49d34225
+# %% ../../nbs/record/11_pages.ipynb #29f8c9e2
 def new_page(book: Book, # an open book
              question: Question, # what is asked and expected
              at: str | None = None, # moment, UTC
@@ -61,7 +64,8 @@ def register(book: Book, # an open book
             ) -> int: # the page's number
     "Give a page its number in this book"
     with book.write() as con:
-        number = con.execute('INSERT INTO page (key, created_at, question) VALUES (?, ?, ?)', (key, at, canonical(to_dict(question)))).lastrowid
+        number = con.execute('INSERT INTO page (key, created_at, question) VALUES (?, ?, ?)',
+                             (key, at, canonical(to_dict(question)))).lastrowid
         _entry(con, number, 'question', at, question.question, _question_text(question))
     return number
 
@@ -93,12 +97,13 @@ def sealed(book: Book, # an open book
     found = book.rows('SELECT at, sha256 FROM seal WHERE page = ?', page)
     return found[0] if found else None
 
-# %% ../../nbs/record/11_pages.ipynb #06f74702
+# %% ../../nbs/record/11_pages.ipynb #64fffd17
 def changed(before: dict[str, Any], # plain values
             after: dict[str, Any], # of the same document
            ) -> dict[str, list[Any]]: # field to [before, after]
     "The fields in which two documents differ, stamps apart"
-    return {k: [before.get(k), v] for k, v in after.items() if before.get(k) != v and k not in ('created_at', 'lab_version')}
+    return {k: [before.get(k), v] for k, v in after.items() if before.get(k) != v
+            and k not in ('created_at', 'lab_version')}
 
 def rewrite(book: Book, # an open book
             page: int, # its number
@@ -111,15 +116,17 @@ def rewrite(book: Book, # an open book
         difference = changed(to_dict(question_of(book, page)), to_dict(question))
         if not difference: raise Refused(f'page {page}: nothing in the question is changed')
         if sealed(book, page):
-            if not reason.strip(): raise Refused(f'page {page} is sealed; give the reason of the change, which is recorded as a deviation')
+            if not reason.strip():
+                raise Refused(f'page {page} is sealed; give the reason of the change, which is recorded as a deviation')
             note(book, page, reason, 'deviation', at, difference)
             return
         con.execute('UPDATE page SET question = ? WHERE number = ?', (canonical(to_dict(question)), page))
         row = con.execute("SELECT id FROM entry WHERE page = ? AND kind = 'question'", (page,)).fetchone()[0]
         con.execute('UPDATE entry SET title = ? WHERE id = ?', (question.question[:200], row))
-        con.execute('UPDATE search SET text = ? WHERE rowid = ?', (spaced(f'{question.question} {_question_text(question)}'), row))
+        con.execute('UPDATE search SET text = ? WHERE rowid = ?',
+                    (spaced(f'{question.question} {_question_text(question)}'), row))
 
-# %% ../../nbs/record/11_pages.ipynb #31b1ea5a
+# %% ../../nbs/record/11_pages.ipynb #84b73a1e
 def _said(text: str, what: str) -> str:
     if not text.strip(): raise Refused(f'{what} is empty; write at least a sentence')
     return text
@@ -146,11 +153,13 @@ def conclude(book: Book, # an open book
              at: str | None = None, # moment, UTC
             ) -> None:
     "Add a conclusion; the last one counts, earlier ones stay"
-    if verdict not in ('supported', 'refuted', 'inconclusive'): raise Refused(f'verdict {verdict!r} is not one; accepted are supported, refuted and inconclusive')
+    if verdict not in ('supported', 'refuted', 'inconclusive'):
+        raise Refused(f'verdict {verdict!r} is not one; accepted are supported, refuted and inconclusive')
     with book.write() as con:
         question_of(book, page)
         at = at or utc_now()
-        con.execute('INSERT INTO conclusion (page, at, verdict, text) VALUES (?, ?, ?, ?)', (page, at, verdict, _said(text, 'the conclusion')))
+        con.execute('INSERT INTO conclusion (page, at, verdict, text) VALUES (?, ?, ?, ?)',
+                    (page, at, verdict, _said(text, 'the conclusion')))
         _entry(con, page, 'conclusion', at, f'{verdict}: {text}')
 
 def add_order(book: Book, # an open book
@@ -162,17 +171,20 @@ def add_order(book: Book, # an open book
     with book.write() as con:
         question_of(book, page)
         at = at or utc_now()
-        fresh = con.execute('INSERT OR IGNORE INTO page_order VALUES (?, ?, ?)', (page, _said(order_number, 'the order number').strip(), at)).rowcount
+        fresh = con.execute('INSERT OR IGNORE INTO page_order VALUES (?, ?, ?)',
+                            (page, _said(order_number, 'the order number').strip(), at)).rowcount
         if fresh: _entry(con, page, 'order', at, f'order {order_number.strip()}')
 
-# %% ../../nbs/record/11_pages.ipynb #cb934031
+# %% ../../nbs/record/11_pages.ipynb #b4ee1b95
 def identity(document: Document, # any
              digest: str, # SHA-256 of its bytes
             ) -> str: # equal for two forms of one record
     "What a document is a record of"
     if document.kind == 'measurement': return f'measurement {document.run_id}'
-    if document.kind == 'estimate': return f'estimate {document.created_at} {sha256(canonical(document.configuration))[:16]}'
-    if document.kind == 'quote': return f'quote {document.created_at} {document.gpu} {document.duration_days} {document.lots}'
+    if document.kind == 'estimate':
+        return f'estimate {document.created_at} {sha256(canonical(document.configuration))[:16]}'
+    if document.kind == 'quote':
+        return f'quote {document.created_at} {document.gpu} {document.duration_days} {document.lots}'
     return f'{document.kind} {digest}'
 
 def _keep(con: sqlite3.Connection, document: Document, text: str, name: str) -> str:
@@ -181,11 +193,14 @@ def _keep(con: sqlite3.Connection, document: Document, text: str, name: str) -> 
     known = identity(document, digest)
     held = con.execute('SELECT sha256 FROM document WHERE identity = ?', (known,)).fetchone()
     if held and held[0] != digest:
-        raise Refused(f'{name} is an edited copy: the book holds the same {document.kind} with other content (SHA-256 {held[0][:12]}...); attach the file as it was written')
-    if not held: con.execute('INSERT INTO document VALUES (?, ?, ?, ?, ?)', (digest, document.kind, document.created_at, known, text))
+        raise Refused(f'{name} is an edited copy: the book holds the same {document.kind} with other content '
+                      f'(SHA-256 {held[0][:12]}...); attach the file as it was written')
+    if not held:
+        con.execute('INSERT INTO document VALUES (?, ?, ?, ?, ?)',
+                    (digest, document.kind, document.created_at, known, text))
     return digest
 
-# %% ../../nbs/record/11_pages.ipynb #8e82bd82
+# %% ../../nbs/record/11_pages.ipynb #58b1ef44
 def _first(plain: Any, *paths: str) -> str:
     "The first text found under one of the dotted paths"
     for path in paths:
@@ -198,15 +213,17 @@ def facts(plain: dict[str, Any], # a document as plain values
          ) -> dict[str, str]: # gpu, model, status, text
     "What a document is found by"
     gpu = _first(plain, 'environment.gpu.name', 'gpu.name', 'gpu', 'name')
-    model = _first(plain, 'workload.model', 'workload.name', 'model.name', 'model.preset', 'configuration.model', 'configuration.preset', 'synthetic_model.name')
-    asked = ' '.join([*_words(plain.get('configuration')), *_words(plain.get('failure')), *_words(plain.get('notes'))])
+    model = _first(plain, 'workload.model', 'workload.name', 'model.name', 'model.preset', 'configuration.model',
+                   'configuration.preset', 'synthetic_model.name')
+    asked = ' '.join([*_words(plain.get('configuration')), *_words(plain.get('failure')),
+                      *_words(plain.get('notes'))])
     return dict(gpu=gpu, model=model, status=_first(plain, 'status'), text=asked)
 
 def _title(document: Document, found: dict[str, str]) -> str:
     if document.kind == 'measurement': return f'measurement {document.run_id}: {document.status}'
     return ' '.join(filter(None, [document.kind, found['model'], found['gpu']]))
 
-# %% ../../nbs/record/11_pages.ipynb #d4cf9c39
+# %% ../../nbs/record/11_pages.ipynb #8271269c
 def attach(book: Book, # an open book
            page: int, # its number
            text: str, # a document's JSON, as it was written
@@ -220,10 +237,13 @@ def attach(book: Book, # an open book
         if not con.execute('SELECT 1 FROM page WHERE number = ?', (page,)).fetchone(): question_of(book, page)
         digest = _keep(con, document, text, name)
         table = document.kind if document.kind in ('estimate', 'measurement') else 'attachment'
-        if con.execute(f'SELECT 1 FROM {table} WHERE page = ? AND sha256 = ?', (page, digest)).fetchone(): return digest
+        if con.execute(f'SELECT 1 FROM {table} WHERE page = ? AND sha256 = ?', (page, digest)).fetchone():
+            return digest
         row = dict(page=page, sha256=digest, kind=document.kind, at=at)
-        if table == 'measurement': row |= dict(run_id=document.run_id, status=document.status, made_at=document.created_at)
-        con.execute(f'INSERT INTO {table} ({", ".join(row)}) VALUES ({", ".join("?" * len(row))})', tuple(row.values()))
+        if table == 'measurement':
+            row |= dict(run_id=document.run_id, status=document.status, made_at=document.created_at)
+        con.execute(f'INSERT INTO {table} ({", ".join(row)}) VALUES ({", ".join("?" * len(row))})',
+                    tuple(row.values()))
         _entry(con, page, document.kind, document.created_at, _title(document, found), **found)
     return digest
 
@@ -235,21 +255,24 @@ def attach_file(book: Book, # an open book
     "Put a document's file on a page, byte for byte"
     path = Path(path)
     try:
-        if path.stat().st_size > MAX_BYTES: raise Refused(f'{path} is larger than {MAX_BYTES:,} B, which no document is')
+        if path.stat().st_size > MAX_BYTES:
+            raise Refused(f'{path} is larger than {MAX_BYTES:,} B, which no document is')
         text = path.read_bytes().decode('utf-8')
     except UnicodeDecodeError: raise Refused(f'{path} is not a document: it is not UTF-8 text') from None
-    except FileNotFoundError: raise Refused(f'{path} does not exist; name a file that a command of the lab wrote') from None
+    except FileNotFoundError:
+        raise Refused(f'{path} does not exist; name a file that a command of the lab wrote') from None
     except OSError as e: raise refusal(path, e) from e
     return attach(book, page, text, str(path), at)
 
-# %% ../../nbs/record/11_pages.ipynb #2fe1a1b8
+# %% ../../nbs/record/11_pages.ipynb #e9fd9f8d
 def stored(book: Book, # an open book
            digest: str, # SHA-256
           ) -> str: # the document's text
     "A document as it was attached"
     found = book.rows('SELECT content FROM document WHERE sha256 = ?', digest)
     if not found: raise Refused(f'the book holds no document {digest[:12]}')
-    if sha256(found[0][0]) != digest: raise Refused(f'document {digest[:12]} of {book.path} is not what was stored; go back to a copy')
+    if sha256(found[0][0]) != digest:
+        raise Refused(f'document {digest[:12]} of {book.path} is not what was stored; go back to a copy')
     return found[0][0]
 
 # %% ../../nbs/record/11_pages.ipynb #81969663
@@ -309,8 +332,9 @@ class Page:
         "Whether a run was there before what is expected was sealed"
         return self.sealed_at is not None and run.made_at < self.sealed_at
 
-# %% ../../nbs/record/11_pages.ipynb #0ea78cc9
-_ESTIMATES = 'SELECT t.sha256, t.kind, t.at, d.created_at FROM {table} t JOIN document d ON d.sha256 = t.sha256 WHERE page = ? ORDER BY id DESC LIMIT ?'
+# %% ../../nbs/record/11_pages.ipynb #71c149c1
+_ESTIMATES = ('SELECT t.sha256, t.kind, t.at, d.created_at FROM {table} t JOIN document d ON d.sha256 = t.sha256 '
+              'WHERE page = ? ORDER BY id DESC LIMIT ?')
 _RUNS = 'SELECT sha256, kind, at, made_at, run_id, status FROM measurement WHERE page = ? ORDER BY id DESC LIMIT ?'
 
 def _attached(rows: Sequence[tuple]) -> tuple[Attached, ...]:
@@ -326,9 +350,13 @@ def open_page(book: Book, # an open book
     key, created = book.rows('SELECT key, created_at FROM page WHERE number = ?', page)[0]
     def of(table): return _attached(book.rows(_ESTIMATES.format(table=table), page, latest))
     return Page(
-        number=page, key=key, created_at=created, question=question, sealed_at=seal_ and seal_[0], sealed_sha256=seal_ and seal_[1],
-        intact=not seal_ or sha256(canonical(to_dict(question))) == seal_[1], estimates=of('estimate'), attachments=of('attachment'),
-        orders=tuple(o for o, in book.rows('SELECT order_number FROM page_order WHERE page = ? ORDER BY at, order_number', page)),
+        number=page, key=key, created_at=created, question=question, sealed_at=seal_ and seal_[0],
+        sealed_sha256=seal_ and seal_[1],
+        intact=not seal_ or sha256(canonical(to_dict(question))) == seal_[1], estimates=of('estimate'),
+        attachments=of('attachment'),
+        orders=tuple(o for o,
+                     in book.rows('SELECT order_number FROM page_order WHERE page = ? ORDER BY at, order_number',
+                                  page)),
         runs=_attached(book.rows(_RUNS, page, latest)),
         run_counts=dict(book.rows('SELECT status, count(*) FROM measurement WHERE page = ? GROUP BY status ORDER BY status', page)),
         notes=tuple(Note(at=at, kind=kind, text=text, change=change) for at, kind, text, change in

@@ -20,43 +20,56 @@ from ..documents import Measurement, Protocol, Quality, Quote, Refused, STATUSES
 from .runs import figures
 from ..units import usd
 
-# %% ../../nbs/record/50_quality.ipynb #ef4da03d
+# %% ../../nbs/record/50_quality.ipynb #80ba7283
 _TEXT, _WHOLE, _DECIMAL, _MOMENT, _HASH, _STATUS = 'text', 'whole', 'decimal', 'moment', 'hash', 'status'
 COLUMNS = dict(
-    run_id=_TEXT, question=_TEXT, started_at_utc=_MOMENT, finished_at_utc=_MOMENT, order_id=_TEXT, gpu=_TEXT, gpu_uuid=_TEXT, cards=_WHOLE, lots=_WHOLE, duration_days=_WHOLE, package_usd_cents=_WHOLE,
-    driver=_TEXT, torch=_TEXT, lab_version=_TEXT, model=_TEXT, model_revision=_TEXT, variable=_TEXT, value=_TEXT, weights_format=_TEXT, compute_format=_TEXT, kv_format=_TEXT, batch=_WHOLE,
-    context_tokens=_WHOLE, new_tokens=_WHOLE, seed=_WHOLE, load_seconds=_DECIMAL, cold_seconds=_DECIMAL, warm_repetitions=_WHOLE, warm_median_seconds=_DECIMAL, warm_iqr_seconds=_DECIMAL,
-    peak_allocated_bytes=_WHOLE, peak_reserved_bytes=_WHOLE, process_bytes=_WHOLE, estimate_file=_TEXT, measurement_file=_TEXT, measurement_sha256=_HASH, units_tried=_WHOLE, units_accepted=_WHOLE,
-    accepted_ids_file=_TEXT, quality_metric=_TEXT, quality_value=_DECIMAL, quality_standard_error=_DECIMAL, quality_threshold=_DECIMAL, judge=_TEXT, status=_STATUS, failure_phase=_TEXT, failure_text=_TEXT,
+    run_id=_TEXT, question=_TEXT, started_at_utc=_MOMENT, finished_at_utc=_MOMENT, order_id=_TEXT, gpu=_TEXT,
+    gpu_uuid=_TEXT, cards=_WHOLE, lots=_WHOLE, duration_days=_WHOLE, package_usd_cents=_WHOLE,
+    driver=_TEXT, torch=_TEXT, lab_version=_TEXT, model=_TEXT, model_revision=_TEXT, variable=_TEXT, value=_TEXT,
+    weights_format=_TEXT, compute_format=_TEXT, kv_format=_TEXT, batch=_WHOLE,
+    context_tokens=_WHOLE, new_tokens=_WHOLE, seed=_WHOLE, load_seconds=_DECIMAL, cold_seconds=_DECIMAL,
+    warm_repetitions=_WHOLE, warm_median_seconds=_DECIMAL, warm_iqr_seconds=_DECIMAL,
+    peak_allocated_bytes=_WHOLE, peak_reserved_bytes=_WHOLE, process_bytes=_WHOLE, estimate_file=_TEXT,
+    measurement_file=_TEXT, measurement_sha256=_HASH, units_tried=_WHOLE, units_accepted=_WHOLE,
+    accepted_ids_file=_TEXT, quality_metric=_TEXT, quality_value=_DECIMAL, quality_standard_error=_DECIMAL,
+    quality_threshold=_DECIMAL, judge=_TEXT, status=_STATUS, failure_phase=_TEXT, failure_text=_TEXT,
     gpu_hours=_DECIMAL, note=_TEXT)
-_CELL = {_WHOLE: (r'0|[1-9]\d*', 'a whole number, in digits alone'), _DECIMAL: (r'-?(?:0|[1-9]\d*)(?:\.\d+)?', 'a number with a point, such as 1.5'),
-         _MOMENT: (r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z', 'a moment in UTC, such as 2026-11-30T17:00:00Z'), _HASH: (r'[0-9a-f]{64}', '64 hexadecimal digits'),
-         _STATUS: ('|'.join(STATUSES), f'one of {", ".join(STATUSES)}'), _TEXT: (r'[^=@+\t\r\x00-\x08](?s:.*)', 'a text that does not begin with =, @ or +, which spreadsheets take for a formula')}
+_CELL = {_WHOLE: (r'0|[1-9]\d*', 'a whole number, in digits alone'),
+         _DECIMAL: (r'-?(?:0|[1-9]\d*)(?:\.\d+)?', 'a number with a point, such as 1.5'),
+         _MOMENT: (r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z', 'a moment in UTC, such as 2026-11-30T17:00:00Z'),
+         _HASH: (r'[0-9a-f]{64}', '64 hexadecimal digits'),
+         _STATUS: ('|'.join(STATUSES), f'one of {", ".join(STATUSES)}'),
+         _TEXT: (r'[^=@+\t\r\x00-\x08](?s:.*)',
+                 'a text that does not begin with =, @ or +, which spreadsheets take for a formula')}
 
-# %% ../../nbs/record/50_quality.ipynb #0db1c18d
+# %% ../../nbs/record/50_quality.ipynb #b29c6024
 Row = dict[str, str | None] # column to the cell as it was written; None where it was empty
 
 def _cell(name: str, text: str, where: str) -> str | None:
     shape, accepted = _CELL[COLUMNS[name]]
     if text == '': return None
-    if not re.fullmatch(shape, text, re.ASCII): raise Refused(f'{where}: {name} is {text[:40]!r}; accepted is {accepted}, or nothing where it is unknown')
+    if not re.fullmatch(shape, text, re.ASCII):
+        raise Refused(f'{where}: {name} is {text[:40]!r}; accepted is {accepted}, or nothing where it is unknown')
     return text
 
 def _row(cells: Sequence[str], where: str) -> Row:
-    if len(cells) != len(COLUMNS): raise Refused(f'{where} has {len(cells)} cells; the grid has {len(COLUMNS)} columns')
+    if len(cells) != len(COLUMNS):
+        raise Refused(f'{where} has {len(cells)} cells; the grid has {len(COLUMNS)} columns')
     row = {name: _cell(name, text, where) for name, text in zip(COLUMNS, cells)}
     if row['run_id'] is None: raise Refused(f'{where} has no run_id; each row is one real run')
     tried, accepted = (int(row[o]) if row[o] is not None else None for o in ('units_tried', 'units_accepted'))
-    if None not in (tried, accepted) and accepted > tried: raise Refused(f'{where}: {accepted} units are accepted of {tried} tried')
+    if None not in (tried, accepted) and accepted > tried:
+        raise Refused(f'{where}: {accepted} units are accepted of {tried} tried')
     return row
 
 def _header(cells: Sequence[str], name: str) -> None:
-    if len(cells) == 1 and ';' in cells[0]: raise Refused(f'{name} separates its cells by semicolons; save it with commas')
+    if len(cells) == 1 and ';' in cells[0]:
+        raise Refused(f'{name} separates its cells by semicolons; save it with commas')
     if list(cells) == list(COLUMNS): return
     odd = [o for o in cells if o not in COLUMNS] or [o for o in COLUMNS if o not in cells] or ['the order']
     raise Refused(f'{name} does not have the columns of the grid: look at {odd[0][:60]!r}; begin with the blank grid')
 
-# %% ../../nbs/record/50_quality.ipynb #f3f16ca0
+# %% ../../nbs/record/50_quality.ipynb #b68df2ef
 def read_grid(text: str, # CSV
               name: str = 'the grid', # where it comes from, for sentences
              ) -> list[Row]: # one for each run
@@ -67,7 +80,8 @@ def read_grid(text: str, # CSV
     _header(lines[0], name)
     rows = [_row(cells, f'{name} row {i}') for i, cells in enumerate(lines[1:], 1) if cells]
     ids = [o['run_id'] for o in rows]
-    if twice := next((o for i, o in enumerate(ids) if o in ids[:i]), None): raise Refused(f'{name} has two rows of run {twice!r}; each row is one real run')
+    if twice := next((o for i, o in enumerate(ids) if o in ids[:i]), None):
+        raise Refused(f'{name} has two rows of run {twice!r}; each row is one real run')
     return rows
 
 def write_grid(rows: Iterable[Row], # as read, or made by `grid_row`
@@ -76,11 +90,14 @@ def write_grid(rows: Iterable[Row], # as read, or made by `grid_row`
     out = io.StringIO(newline='')
     writer = csv.writer(out, lineterminator='\n')
     writer.writerow(COLUMNS)
-    for i, row in enumerate(rows, 1): writer.writerow(['' if o is None else o for o in _row([row.get(k) or '' for k in COLUMNS], f'row {i}').values()])
+    for i, row in enumerate(rows, 1):
+        writer.writerow(['' if o is None else o
+                         for o in _row([row.get(k) or '' for k in COLUMNS], f'row {i}').values()])
     return out.getvalue()
 
-# %% ../../nbs/record/50_quality.ipynb #fc712768
-def _decimal_text(value: float | None) -> str | None: return None if value is None else f'{Decimal(repr(float(value))):f}'
+# %% ../../nbs/record/50_quality.ipynb #0c5b083f
+def _decimal_text(value: float | None) -> str | None:
+    return None if value is None else f'{Decimal(repr(float(value))):f}'
 
 def _asked(run: Measurement, *names: str) -> str | None:
     value = next((run.configuration[o] for o in names if run.configuration.get(o) is not None), None)
@@ -91,11 +108,13 @@ def cards_of(run: Measurement, # any
     "The number of cards of a run"
     return max(len({o.card for o in run.phases if o.card is not None}), int(_asked(run, 'cards') or 1), 1)
 
+def _moment(text: str) -> datetime: return datetime.fromisoformat(text.replace('Z', '+00:00'))
+
 def gpu_hours(run: Measurement, # any
              ) -> Decimal | None: # None where its end is not known
     "Hours during which a run held its cards, all cards together"
     if run.finished_at is None: return None
-    seconds = (datetime.fromisoformat(run.finished_at.replace('Z', '+00:00')) - datetime.fromisoformat(run.created_at.replace('Z', '+00:00'))).total_seconds()
+    seconds = (_moment(run.finished_at) - _moment(run.created_at)).total_seconds()
     return (Decimal(repr(seconds)) * cards_of(run) / 3600).quantize(Decimal('0.000001'), rounding=ROUND_HALF_EVEN)
 
 def grid_row(run: Measurement, # any
@@ -109,15 +128,24 @@ def grid_row(run: Measurement, # any
     load = next((o.elapsed_seconds for o in run.phases if o.phase in ('model_load', 'build')), None)
     warm = found['steady_seconds']
     hours = gpu_hours(run)
-    row = dict(run_id=run.run_id, started_at_utc=run.created_at, finished_at_utc=run.finished_at, gpu=of('gpu', 'name'), gpu_uuid=of('gpu', 'uuid'), driver=of('driver', 'version'), torch=of('torch', 'version'),
-               lab_version=run.lab_version, cards=str(cards_of(run)), batch=_asked(run, 'batch'), context_tokens=_asked(run, 'context', 'context_tokens'), new_tokens=_asked(run, 'new_tokens'), seed=_asked(run, 'seed'),
-               compute_format=_asked(run, 'dtype'), weights_format=_asked(run, 'weights'), kv_format=_asked(run, 'kv_dtype'), model=_asked(run, 'preset', 'model'), load_seconds=_decimal_text(load),
-               cold_seconds=_decimal_text(next(iter(found['first_seconds']), None)), warm_repetitions=str(len(warm)), warm_median_seconds=_decimal_text(median(warm)) if warm else None,
-               peak_allocated_bytes=last(found['peak_allocated_bytes']), peak_reserved_bytes=last(found['peak_reserved_bytes']), measurement_sha256=digest, status=run.status,
-               failure_phase=failure.get('phase'), failure_text=failure.get('message') or failure.get('error'), gpu_hours=None if hours is None else f'{hours:f}')
+    row = dict(run_id=run.run_id, started_at_utc=run.created_at, finished_at_utc=run.finished_at,
+               gpu=of('gpu', 'name'), gpu_uuid=of('gpu', 'uuid'), driver=of('driver', 'version'),
+               torch=of('torch', 'version'),
+               lab_version=run.lab_version, cards=str(cards_of(run)), batch=_asked(run, 'batch'),
+               context_tokens=_asked(run, 'context', 'context_tokens'), new_tokens=_asked(run, 'new_tokens'),
+               seed=_asked(run, 'seed'),
+               compute_format=_asked(run, 'dtype'), weights_format=_asked(run, 'weights'),
+               kv_format=_asked(run, 'kv_dtype'), model=_asked(run, 'preset', 'model'),
+               load_seconds=_decimal_text(load),
+               cold_seconds=_decimal_text(next(iter(found['first_seconds']), None)), warm_repetitions=str(len(warm)),
+               warm_median_seconds=_decimal_text(median(warm)) if warm else None,
+               peak_allocated_bytes=last(found['peak_allocated_bytes']),
+               peak_reserved_bytes=last(found['peak_reserved_bytes']), measurement_sha256=digest, status=run.status,
+               failure_phase=failure.get('phase'), failure_text=failure.get('message') or failure.get('error'),
+               gpu_hours=None if hours is None else f'{hours:f}')
     return {k: None for k in COLUMNS} | row | known
 
-# %% ../../nbs/record/50_quality.ipynb #b3dc2985
+# %% ../../nbs/record/50_quality.ipynb #7cd9a5ef
 @dataclass(frozen=True)
 class Judged:
     "One attempt at one unit"
@@ -129,9 +157,12 @@ class Judged:
 _JUDGED = ['run_id', 'unit_id', 'attempt', 'value']
 
 def _judged(cells: Sequence[str], where: str) -> Judged:
-    if len(cells) != 4 or not cells[0] or not cells[1]: raise Refused(f'{where} needs a run_id, a unit_id, an attempt and a value (empty where there was no result)')
-    if not re.fullmatch(r'[1-9]\d{0,8}', cells[2], re.ASCII): raise Refused(f'{where}: attempt is {cells[2][:20]!r}; accepted are whole numbers from 1')
-    if cells[3] and not re.fullmatch(_CELL[_DECIMAL][0], cells[3], re.ASCII): raise Refused(f'{where}: value is {cells[3][:20]!r}; accepted is {_CELL[_DECIMAL][1]}, or nothing')
+    if len(cells) != 4 or not cells[0] or not cells[1]:
+        raise Refused(f'{where} needs a run_id, a unit_id, an attempt and a value (empty where there was no result)')
+    if not re.fullmatch(r'[1-9]\d{0,8}', cells[2], re.ASCII):
+        raise Refused(f'{where}: attempt is {cells[2][:20]!r}; accepted are whole numbers from 1')
+    if cells[3] and not re.fullmatch(_CELL[_DECIMAL][0], cells[3], re.ASCII):
+        raise Refused(f'{where}: value is {cells[3][:20]!r}; accepted is {_CELL[_DECIMAL][1]}, or nothing')
     return Judged(cells[0], cells[1], int(cells[2]), Decimal(cells[3]) if cells[3] else None)
 
 def read_judged(text: str, # CSV
@@ -144,7 +175,8 @@ def read_judged(text: str, # CSV
     out = [_judged(cells, f'{name} row {i}') for i, cells in enumerate(lines[1:], 1) if cells]
     seen = set()
     for o in out:
-        if (key := (o.run_id, o.unit_id, o.attempt)) in seen: raise Refused(f'{name} holds attempt {o.attempt} at unit {o.unit_id!r} in run {o.run_id!r} twice; a repeat is not a new result')
+        if (key := (o.run_id, o.unit_id, o.attempt)) in seen:
+            raise Refused(f'{name} holds attempt {o.attempt} at unit {o.unit_id!r} in run {o.run_id!r} twice; a repeat is not a new result')
         seen.add(key)
     return out
 
@@ -166,7 +198,7 @@ def accepts(protocol: Protocol, # with its threshold
     threshold = Decimal(protocol.threshold)
     return value >= threshold if protocol.higher_is_better else value <= threshold
 
-# %% ../../nbs/record/50_quality.ipynb #e8cb380d
+# %% ../../nbs/record/50_quality.ipynb #98bbdd85
 def _cost(total: int | None, accepted: int) -> tuple[str | None, str | None]:
     "Cost of an accepted result: rounded, and exactly"
     if total is None or accepted == 0: return None, None
@@ -177,19 +209,22 @@ def _cost(total: int | None, accepted: int) -> tuple[str | None, str | None]:
 
 def _before(protocol: Protocol, runs: Sequence[Measurement]) -> None:
     late = [o.run_id for o in runs if o.created_at < protocol.created_at]
-    if late: raise Refused(f'run {late[0][:12]} began before the protocol was written; what counts as useful is set before the run')
+    if late:
+        raise Refused(f'run {late[0][:12]} began before the protocol was written; what counts as useful is set before the run')
     try: Decimal(protocol.threshold)
-    except ArithmeticError: raise Refused(f'the protocol\'s threshold {protocol.threshold!r} is not a number') from None
+    except ArithmeticError:
+        raise Refused(f'the protocol\'s threshold {protocol.threshold!r} is not a number') from None
 
 def _known_runs(judged: Sequence[Judged], runs: Sequence[Measurement]) -> None:
     ids = {o.run_id for o in runs}
-    if strange := next((o.run_id for o in judged if o.run_id not in ids), None): raise Refused(f'results name run {strange!r}, which is not among the runs that were given')
+    if strange := next((o.run_id for o in judged if o.run_id not in ids), None):
+        raise Refused(f'results name run {strange!r}, which is not among the runs that were given')
 
 def _hours(runs: Sequence[Measurement]) -> str | None:
     hours = [gpu_hours(o) for o in runs]
     return None if None in hours else f'{sum(hours, Decimal(0)):f}'
 
-# %% ../../nbs/record/50_quality.ipynb #3abc857a
+# %% ../../nbs/record/50_quality.ipynb #27a6a089
 def _tally(protocol: Protocol, judged: Sequence[Judged]) -> dict[str, int]:
     "What was tried and accepted, distinct units apart from attempts"
     units, accepted, repeats = {o.unit_id for o in judged}, set(), 0
@@ -197,8 +232,10 @@ def _tally(protocol: Protocol, judged: Sequence[Judged]) -> dict[str, int]:
         if not accepts(protocol, o.value): continue
         repeats += o.unit_id in accepted
         accepted.add(o.unit_id)
-    if len(units) > protocol.corpus_units: raise Refused(f'{len(units)} distinct units were tried; the protocol\'s corpus has {protocol.corpus_units}')
-    return dict(units_tried=len(units), units_accepted=len(accepted), attempts=len(judged), failures=sum(o.value is None for o in judged), repeats=repeats)
+    if len(units) > protocol.corpus_units:
+        raise Refused(f'{len(units)} distinct units were tried; the protocol\'s corpus has {protocol.corpus_units}')
+    return dict(units_tried=len(units), units_accepted=len(accepted), attempts=len(judged),
+                failures=sum(o.value is None for o in judged), repeats=repeats)
 
 def judge_runs(protocol: Protocol, # written before the runs
                protocol_sha256: str, # of its document
@@ -217,20 +254,29 @@ def judge_runs(protocol: Protocol, # written before the runs
     low, high = wilson(k, n) if n else (None, None)
     hours = _hours(runs)
     reasons = {'total_usd_cents': 'no package was named'} if total is None else {}
-    if unit is None: reasons |= {o: 'no package was named' if total is None else 'nothing was accepted' for o in ('unit_cost_usd_cents', 'unit_cost_exact')}
+    if unit is None:
+        reasons |= {o: 'no package was named' if total is None else 'nothing was accepted'
+                    for o in ('unit_cost_usd_cents', 'unit_cost_exact')}
     if not n: reasons |= {o: 'nothing was tried' for o in ('acceptance', 'standard_error', 'low', 'high')}
     if hours is None: reasons['gpu_hours'] = 'the end of a run is not known'
-    notes = ('the package is counted whole; no part of it is shared out', *([f'{tally["repeats"]} units were accepted more than once and count once'] if tally['repeats'] else []))
-    return new(Quality, at=at, protocol_sha256=protocol_sha256, run_ids=tuple(o.run_id for o in runs), **tally, acceptance=k / n if n else None, standard_error=sqrt(k / n * (1 - k / n) / n) if n else None,
-               low=low, high=high, gpu_hours=hours, total_usd_cents=total, unit_cost_usd_cents=unit, unit_cost_exact=exact, notes=notes, reasons=reasons)
+    notes = ('the package is counted whole; no part of it is shared out',
+             *([f'{tally["repeats"]} units were accepted more than once and count once'] if tally['repeats'] else []))
+    return new(Quality, at=at, protocol_sha256=protocol_sha256, run_ids=tuple(o.run_id for o in runs), **tally,
+               acceptance=k / n if n else None, standard_error=sqrt(k / n * (1 - k / n) / n) if n else None,
+               low=low, high=high, gpu_hours=hours, total_usd_cents=total, unit_cost_usd_cents=unit,
+               unit_cost_exact=exact, notes=notes, reasons=reasons)
 
-# %% ../../nbs/record/50_quality.ipynb #4d5eeb1f
+# %% ../../nbs/record/50_quality.ipynb #625964d8
 def quality_text(found: Quality, # any
                 ) -> str: # lines for a terminal
     "Quality and cost for a reader; attempts, failures and hours stand beside the cost"
-    share = 'unknown' if found.acceptance is None else f'{found.acceptance:.4f} +- {found.standard_error:.4f} (95 %: {found.low:.4f} to {found.high:.4f})'
+    share = ('unknown' if found.acceptance is None else
+             f'{found.acceptance:.4f} +- {found.standard_error:.4f} (95 %: {found.low:.4f} to {found.high:.4f})')
     price = 'unknown' if found.total_usd_cents is None else usd(found.total_usd_cents)
-    unit = f'{Decimal(found.unit_cost_usd_cents) / 100:f} USD (exactly {found.unit_cost_exact} cents)' if found.unit_cost_usd_cents else f'unknown: {found.reasons.get("unit_cost_usd_cents", "")}'
-    rows = [('accepted of tried', f'{found.units_accepted} of {found.units_tried} distinct units'), ('acceptance', share), ('attempts', f'{found.attempts}, of which {found.failures} gave no result'),
+    unit = f'unknown: {found.reasons.get("unit_cost_usd_cents", "")}'
+    if found.unit_cost_usd_cents:
+        unit = f'{Decimal(found.unit_cost_usd_cents) / 100:f} USD (exactly {found.unit_cost_exact} cents)'
+    rows = [('accepted of tried', f'{found.units_accepted} of {found.units_tried} distinct units'),
+            ('acceptance', share), ('attempts', f'{found.attempts}, of which {found.failures} gave no result'),
             ('GPU hours', found.gpu_hours or 'unknown'), ('whole packages', price), ('each accepted result', unit)]
     return '\n'.join([columns(rows), '', *found.notes])

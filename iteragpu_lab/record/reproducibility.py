@@ -16,7 +16,7 @@ from ..documents import Refused, Reproduction, new, refusal
 from ..estimate.checkpoints import MAX_HEADER_BYTES, parse_safetensors
 from .book import canonical
 
-# %% ../../nbs/record/70_reproducibility.ipynb #e85a404b
+# %% ../../nbs/record/70_reproducibility.ipynb #354d6998
 def _seed_numpy(seed: int) -> None:
     import numpy
     numpy.random.seed(seed % 2**32)
@@ -35,15 +35,19 @@ def seed_everything(seed: int, # 0 to 2**63 - 1
         try: use(seed)
         except ImportError: missed[name] = 'it is not installed'
         else: seeded.append(name)
-    if os.environ.get('PYTHONHASHSEED', 'random') in ('random', ''): missed['hashes of texts'] = 'PYTHONHASHSEED is read when Python starts; set it before'
+    if os.environ.get('PYTHONHASHSEED', 'random') in ('random', ''):
+        missed['hashes of texts'] = 'PYTHONHASHSEED is read when Python starts; set it before'
     missed['workers of data loaders'] = 'each seeds itself; give the loader a generator and a worker_init_fn'
     missed['other devices and releases'] = 'equal seeds give other numbers there'
     return dict(seed=seed, seeded=seeded, not_fixed=missed)
 
-# %% ../../nbs/record/70_reproducibility.ipynb #274ff879
+# %% ../../nbs/record/70_reproducibility.ipynb #285d64f7
 def _effective(torch: Any) -> dict[str, Any]:
-    return dict(deterministic_algorithms=torch.are_deterministic_algorithms_enabled(), warn_only=torch.is_deterministic_algorithms_warn_only_enabled(), cudnn_deterministic=torch.backends.cudnn.deterministic,
-                cudnn_benchmark=torch.backends.cudnn.benchmark, matmul_precision=torch.get_float32_matmul_precision(), cublas_workspace=os.environ.get('CUBLAS_WORKSPACE_CONFIG'))
+    return dict(deterministic_algorithms=torch.are_deterministic_algorithms_enabled(),
+                warn_only=torch.is_deterministic_algorithms_warn_only_enabled(),
+                cudnn_deterministic=torch.backends.cudnn.deterministic,
+                cudnn_benchmark=torch.backends.cudnn.benchmark, matmul_precision=torch.get_float32_matmul_precision(),
+                cublas_workspace=os.environ.get('CUBLAS_WORKSPACE_CONFIG'))
 
 def set_determinism(requested: bool, # whether deterministic algorithms are asked for
                    ) -> dict[str, Any]: # requested and effective, with notes
@@ -57,9 +61,11 @@ def set_determinism(requested: bool, # whether deterministic algorithms are aske
     notes = ['CUBLAS_WORKSPACE_CONFIG was set after CUDA had started, and may have come too late'] if requested and late else []
     return dict(requested=requested, effective=_effective(torch), notes=notes)
 
-# %% ../../nbs/record/70_reproducibility.ipynb #26173e55
-_NAMES = {'float64': 'F64', 'float32': 'F32', 'float16': 'F16', 'bfloat16': 'BF16', 'int64': 'I64', 'int32': 'I32', 'int16': 'I16', 'int8': 'I8', 'uint8': 'U8', 'bool': 'BOOL',
-          'float8_e4m3fn': 'F8_E4M3', 'float8_e5m2': 'F8_E5M2', 'uint16': 'U16', 'uint32': 'U32', 'uint64': 'U64', 'complex64': 'C64'}
+# %% ../../nbs/record/70_reproducibility.ipynb #128a077a
+_NAMES = {'float64': 'F64', 'float32': 'F32', 'float16': 'F16', 'bfloat16': 'BF16', 'int64': 'I64', 'int32': 'I32',
+          'int16': 'I16', 'int8': 'I8', 'uint8': 'U8', 'bool': 'BOOL',
+          'float8_e4m3fn': 'F8_E4M3', 'float8_e5m2': 'F8_E5M2', 'uint16': 'U16', 'uint32': 'U32', 'uint64': 'U64',
+          'complex64': 'C64'}
 
 class Leaf(NamedTuple):
     "One tensor, or one plain value, as bytes"
@@ -72,10 +78,12 @@ def _leaf(value: Any, name: str) -> Leaf:
         import torch
         flat = value.detach().cpu().contiguous().reshape(-1)
         kind, shape, data = str(value.dtype).removeprefix('torch.'), tuple(value.shape), flat.view(torch.uint8).numpy().tobytes()
-    elif hasattr(value, 'dtype') and hasattr(value, 'tobytes'): kind, shape, data = value.dtype.name, tuple(value.shape), value.tobytes()
+    elif hasattr(value, 'dtype') and hasattr(value, 'tobytes'):
+        kind, shape, data = value.dtype.name, tuple(value.shape), value.tobytes()
     else:
         try: return Leaf('JSON', (), canonical(value).encode())
-        except (TypeError, ValueError): raise Refused(f'{name} is a {type(value).__name__}; a state holds tensors and plain values') from None
+        except (TypeError, ValueError):
+            raise Refused(f'{name} is a {type(value).__name__}; a state holds tensors and plain values') from None
     if kind not in _NAMES: raise Refused(f'{name} has dtype {kind}, which is not kept')
     return Leaf(_NAMES[kind], shape, data)
 
@@ -86,7 +94,9 @@ def flat_state(state: Mapping[Any, Any] | list | tuple, # nested
     out = {}
     for key, value in state.items() if isinstance(state, Mapping) else enumerate(state):
         name = f'{at}.{key}' if at else str(key)
-        nested = isinstance(value, Mapping) or (isinstance(value, (list, tuple)) and any(hasattr(o, 'dtype') or isinstance(o, (Mapping, list, tuple)) for o in value))
+        nested = isinstance(value, Mapping) or (isinstance(value, (list, tuple))
+                                                and any(hasattr(o, 'dtype') or isinstance(o, (Mapping, list, tuple))
+                                                        for o in value))
         for k, leaf in (flat_state(value, name) if nested else {name: _leaf(value, name)}).items():
             if k in out: raise Refused(f'two parts of the state are named {k}')
             out[k] = leaf
@@ -120,19 +130,21 @@ def read_state(data: bytes, # a safetensors file
         out[o.name] = Leaf(o.dtype, o.shape, data[at + begin:at + end])
     return out
 
-# %% ../../nbs/record/70_reproducibility.ipynb #ab5c00b0
+# %% ../../nbs/record/70_reproducibility.ipynb #24f8d602
 class Difference(NamedTuple):
     "How one tensor differs"
     broken: bool # whether the claim fails on it
     absolute: float | None # largest difference; None where values cannot be subtracted
     relative: float | None
 
-_NUMPY = {'F64': 'float64', 'F32': 'float32', 'F16': 'float16', 'I64': 'int64', 'I32': 'int32', 'I16': 'int16', 'I8': 'int8', 'U8': 'uint8', 'U16': 'uint16', 'U32': 'uint32', 'U64': 'uint64'}
+_NUMPY = {'F64': 'float64', 'F32': 'float32', 'F16': 'float16', 'I64': 'int64', 'I32': 'int32', 'I16': 'int16',
+          'I8': 'int8', 'U8': 'uint8', 'U16': 'uint16', 'U32': 'uint32', 'U64': 'uint64'}
 
 def _numbers(leaf: Leaf) -> Any:
     "The values as 64-bit floats; None where the type has none here"
     import numpy
-    if leaf.dtype == 'BF16': return (numpy.frombuffer(leaf.data, 'uint16').astype('uint32') << 16).view('float32').astype('float64')
+    if leaf.dtype == 'BF16':
+        return (numpy.frombuffer(leaf.data, 'uint16').astype('uint32') << 16).view('float32').astype('float64')
     return numpy.frombuffer(leaf.data, _NUMPY[leaf.dtype]).astype('float64') if leaf.dtype in _NUMPY else None
 
 def difference(a: Leaf, # the first time
@@ -161,17 +173,21 @@ def compare_states(a: dict[str, Leaf], # the first time
     missing = sorted(a.keys() ^ b.keys())
     found = {name: difference(a[name], b[name], relative, absolute) for name in sorted(a.keys() & b.keys())}
     broken = [*missing, *(name for name, o in found.items() if o.broken)]
-    def largest(field): return None if any(getattr(o, field) is None for o in found.values()) else max((getattr(o, field) for o in found.values()), default=0.0)
+    def largest(field):
+        return None if any(getattr(o, field) is None
+                           for o in found.values()) else max((getattr(o, field) for o in found.values()), default=0.0)
     exact = not (relative or absolute)
-    return dict(claim='identical' if exact else 'within tolerance', relative=relative, absolute=absolute, holds=not broken and bool(found), tensors=len(found), differing=tuple(broken),
+    return dict(claim='identical' if exact else 'within tolerance', relative=relative, absolute=absolute,
+                holds=not broken and bool(found), tensors=len(found), differing=tuple(broken),
                 largest_absolute=largest('absolute'), largest_relative=largest('relative'))
 
-# %% ../../nbs/record/70_reproducibility.ipynb #0e109cc2
+# %% ../../nbs/record/70_reproducibility.ipynb #ae826a2d
 def load_function(work: str, # FILE.py:FUNCTION
                  ) -> Callable: # the function
     "The function that a piece of work names"
     path, _, name = work.rpartition(':')
-    if not path.endswith('.py') or not Path(path).is_file(): raise Refused(f'{work} is not FILE.py:FUNCTION with a file that exists')
+    if not path.endswith('.py') or not Path(path).is_file():
+        raise Refused(f'{work} is not FILE.py:FUNCTION with a file that exists')
     spec = importlib.util.spec_from_file_location('work_of_the_renter', path)
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(Path(path).resolve().parent))
@@ -190,14 +206,16 @@ def load_checkpoint(path: str | Path, # .safetensors, or a file of torch.save
         return torch.load(path, map_location='cpu', weights_only=True)
     except ImportError as e: raise Refused(f'loading a checkpoint needs {e.name}') from None
     except OSError as e: raise refusal(Path(path), e) from e
-    except Exception as e: raise Refused(f'{path} cannot be loaded as numbers alone: {type(e).__name__}; save tensors and plain values, no objects') from None
+    except Exception as e:
+        raise Refused(f'{path} cannot be loaded as numbers alone: {type(e).__name__}; save tensors and plain values, no objects') from None
 
 def child(work: str, checkpoint: str, seed: str, deterministic: str, output: str) -> None: # all as text
     "What runs in the fresh process"
     record = dict(determinism=set_determinism(deterministic == '1'), seeds=seed_everything(int(seed)))
     state = load_checkpoint(checkpoint) if checkpoint else None
     result = load_function(work)(*([] if state is None else [state])) if work else state
-    if not isinstance(result, Mapping): raise Refused(f'{work} returned a {type(result).__name__}; it must return a dictionary of tensors and values')
+    if not isinstance(result, Mapping):
+        raise Refused(f'{work} returned a {type(result).__name__}; it must return a dictionary of tensors and values')
     Path(output).write_bytes(state_bytes(result))
     Path(output + '.json').write_text(canonical(record), encoding='utf-8')
 
@@ -207,7 +225,7 @@ if __name__ == '__main__':
     try: child(*sys.argv[1:])
     except Refused as e: sys.exit(f'refused: {e}')
 
-# %% ../../nbs/record/70_reproducibility.ipynb #e4411ddf
+# %% ../../nbs/record/70_reproducibility.ipynb #d888f3a1
 def fresh(work: str = '', # FILE.py:FUNCTION; none to load a checkpoint only
           checkpoint: str = '', # file to load first
           seed: int = 0, # of every generator
@@ -217,14 +235,19 @@ def fresh(work: str = '', # FILE.py:FUNCTION; none to load a checkpoint only
     "Do a piece of work in a process of its own"
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder) / 'state.safetensors')
-        command = [sys.executable, '-m', 'iteragpu_lab.record.reproducibility', work, checkpoint, str(seed), '01'[deterministic], output]
-        environment = os.environ | {'PYTHONHASHSEED': str(seed % 2**32), **({'CUBLAS_WORKSPACE_CONFIG': ':4096:8'} if deterministic else {})}
+        command = [sys.executable, '-m', 'iteragpu_lab.record.reproducibility', work, checkpoint, str(seed),
+                   '01'[deterministic], output]
+        environment = os.environ | {'PYTHONHASHSEED': str(seed % 2**32),
+                                    **({'CUBLAS_WORKSPACE_CONFIG': ':4096:8'} if deterministic else {})}
         try: done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_seconds, env=environment)
-        except subprocess.TimeoutExpired: raise Refused(f'{work or checkpoint} took longer than {timeout_seconds} s and was stopped') from None
+        except subprocess.TimeoutExpired:
+            raise Refused(f'{work or checkpoint} took longer than {timeout_seconds} s and was stopped') from None
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ['no message'])[-1]
-            raise Refused(last.removeprefix('refused: ') if last.startswith('refused: ') else f'{work or checkpoint} failed in a fresh process: {last[:300]}')
-        return read_state(Path(output).read_bytes(), 'the result'), json.loads(Path(output + '.json').read_text(encoding='utf-8'))
+            raise Refused(last.removeprefix('refused: ') if last.startswith('refused: ')
+                          else f'{work or checkpoint} failed in a fresh process: {last[:300]}')
+        return read_state(Path(output).read_bytes(),
+                          'the result'), json.loads(Path(output + '.json').read_text(encoding='utf-8'))
 
 def run_twice(work: str, # FILE.py:FUNCTION
               relative: float = 0.0, # tolerance; 0 and 0 claim identical values
@@ -235,10 +258,12 @@ def run_twice(work: str, # FILE.py:FUNCTION
              ) -> Reproduction: # whether the claim held
     "Check a claim by doing the work twice in processes of their own"
     (first, record), (second, _) = (fresh(work, seed=seed, deterministic=deterministic) for _ in range(2))
-    return new(Reproduction, at=at, subject='run', sha256=None, **compare_states(first, second, relative, absolute), **record,
-               reasons={'sha256': 'no checkpoint is involved'}, notes=('on this machine, twice in a row; other machines and releases were not tried',))
+    return new(Reproduction, at=at, subject='run', sha256=None, **compare_states(first, second, relative, absolute),
+               **record,
+               reasons={'sha256': 'no checkpoint is involved'},
+               notes=('on this machine, twice in a row; other machines and releases were not tried',))
 
-# %% ../../nbs/record/70_reproducibility.ipynb #17ea8f73
+# %% ../../nbs/record/70_reproducibility.ipynb #62f8378a
 def _file_hash(path: str | Path) -> str:
     digest = hashlib.sha256()
     try:
@@ -269,14 +294,18 @@ def verify_next_step(path: str | Path, # a checkpoint
     "Take the next step from a checkpoint in a fresh process and compare the result"
     digest = _file_hash(path)
     found, record = fresh(work, str(Path(path).absolute()), seed)
-    return new(Reproduction, at=at, subject='next step', sha256=digest, **compare_states(flat_state(expected), found, relative, absolute), **record)
+    return new(Reproduction, at=at, subject='next step', sha256=digest,
+               **compare_states(flat_state(expected), found, relative, absolute), **record)
 
-# %% ../../nbs/record/70_reproducibility.ipynb #5ce520fd
+# %% ../../nbs/record/70_reproducibility.ipynb #b9887466
 def reproduction_text(found: Reproduction, # any
                      ) -> str: # lines for a terminal
     "A claim and whether it held"
-    claim = 'identical values' if found.claim == 'identical' else f'values within {found.relative:g} relative and {found.absolute:g} absolute'
+    claim = ('identical values' if found.claim == 'identical' else
+             f'values within {found.relative:g} relative and {found.absolute:g} absolute')
     head = f'{found.subject}: {claim} {"held" if found.holds else "DID NOT HOLD"} for {found.tensors} tensors'
     gap = 'not known' if found.largest_absolute is None else f'{found.largest_absolute:g}'
     missed = '; '.join(f'{k}: {v}' for k, v in (found.seeds.get('not_fixed') or {}).items())
-    return '\n'.join([head, f'largest difference: {gap}', *([f'differing: {", ".join(found.differing[:10])}'] if found.differing else []), f'not fixed by seeds: {missed}', *found.notes])
+    return '\n'.join([head, f'largest difference: {gap}',
+                      *([f'differing: {", ".join(found.differing[:10])}'] if found.differing else []),
+                      f'not fixed by seeds: {missed}', *found.notes])

@@ -11,10 +11,12 @@ from statistics import median
 from typing import Any
 from ..documents import Measurement, PhaseRow
 
-# %% ../../nbs/record/15_runs.ipynb #88ba9cce
-_MOMENTS = ('temperature', 'clock_mhz', 'free_bytes', 'used_bytes', 'energy', 'power_milliwatts', 'utilization', 'processes')
+# %% ../../nbs/record/15_runs.ipynb #661930c5
+_MOMENTS = ('temperature', 'clock_mhz', 'free_bytes', 'used_bytes', 'energy', 'power_milliwatts', 'utilization',
+            'processes')
 _STAMPS = {'kind', 'schema_version', 'created_at', 'reasons'}
-_NOT_SETTINGS = {'configuration.output', 'configuration.device', 'effective.used_by_others_bytes', 'environment.device', 'environment.available'}
+_NOT_SETTINGS = {'configuration.output', 'configuration.device', 'effective.used_by_others_bytes',
+                 'environment.device', 'environment.available'}
 
 def flat(plain: Any, # plain values
          name: str = '', # of the value
@@ -32,22 +34,26 @@ def _is_setting(name: str) -> bool:
 def settings(run: Measurement, # any
             ) -> dict[str, Any]: # dotted name to value
     "What a run was made with"
-    groups = dict(configuration=run.configuration, workload=run.workload or {}, environment=run.environment, effective=run.effective)
+    groups = dict(configuration=run.configuration, workload=run.workload or {}, environment=run.environment,
+                  effective=run.effective)
     return {name: value for name, value in flat(groups) if _is_setting(name) and value != {}}
 
-# %% ../../nbs/record/15_runs.ipynb #786a4ce8
+# %% ../../nbs/record/15_runs.ipynb #a844225a
 FIRST, STEADY = ('cold_forward', 'cold_step'), ('warm_forward', 'warm_step')
 
-def _rows(run: Measurement, phases: Sequence[str]) -> list[PhaseRow]: return [o for o in run.phases if o.phase in phases]
+def _rows(run: Measurement, phases: Sequence[str]) -> list[PhaseRow]:
+    return [o for o in run.phases if o.phase in phases]
 
-def _known(rows: Sequence[PhaseRow], field: str) -> list[float]: return [v for o in rows if (v := getattr(o, field)) is not None]
+def _known(rows: Sequence[PhaseRow], field: str) -> list[float]:
+    return [v for o in rows if (v := getattr(o, field)) is not None]
 
 def figures(run: Measurement, # that is done
            ) -> dict[str, list[float]]: # name to values, one a pass, in their order
     "What a run measured, first pass and repetitions apart"
     first, steady = _rows(run, FIRST), _rows(run, STEADY)
     return dict(first_seconds=_known(first, 'elapsed_seconds'), steady_seconds=_known(steady, 'elapsed_seconds'),
-                first_peak_allocated_bytes=_known(first, 'peak_allocated_bytes'), peak_allocated_bytes=_known(steady, 'peak_allocated_bytes'),
+                first_peak_allocated_bytes=_known(first, 'peak_allocated_bytes'),
+                peak_allocated_bytes=_known(steady, 'peak_allocated_bytes'),
                 peak_reserved_bytes=_known(steady, 'peak_reserved_bytes'))
 
 def quality(runs: Sequence[Measurement], # that share their settings
@@ -58,7 +64,7 @@ def quality(runs: Sequence[Measurement], # that share their settings
         for name, value in row.values.items(): found.setdefault(name, []).append(value)
     return {name: median(values) for name, values in sorted(found.items())}
 
-# %% ../../nbs/record/15_runs.ipynb #78e3689f
+# %% ../../nbs/record/15_runs.ipynb #7fb005f5
 NEIGHBOUR_BYTES = 16 * 2**20 # below, an idle driver's own
 
 def flags(run: Measurement, # any
@@ -66,7 +72,8 @@ def flags(run: Measurement, # any
     "What a reader of a run's figures must know"
     out = list(run.summary.get('flags') or ())
     slowed = [o.repetition for o in _rows(run, STEADY) if o.driver.get('slowdowns')]
-    if slowed and not any('slowed down' in o for o in out): out.append(f'the card was slowed down in {len(slowed)} repetitions')
+    if slowed and not any('slowed down' in o for o in out):
+        out.append(f'the card was slowed down in {len(slowed)} repetitions')
     others = run.effective.get('used_by_others_bytes')
     if others is None: out.append('whether others were on the card is not known')
     elif others > NEIGHBOUR_BYTES: out.append(f'others held {others:,} B of the card before the run')

@@ -31,64 +31,96 @@ def _pattern(name: str, shape: str, flags: int = 0, keep: str = '') -> Rule:
     def replaced(m: re.Match) -> str: return (m[keep] or '' if keep else '') + mark(name)
     return name, functools.partial(found.sub, replaced)
 
-# %% ../../nbs/record/40_support.ipynb #4535ee9d
+# %% ../../nbs/record/40_support.ipynb #bd742950
 _B = r'(?<![A-Za-z0-9_\-.])' # not in the middle of a word
 _BLOCKS = (
     _pattern('key-block', r'-----BEGIN [^\n-]{1,60}-----(?s:.*?)(?:-----END [^\n-]{1,60}-----|\Z)'),
-    _pattern('public-key', r'\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S{1,30}|sk-ssh-\S{1,30})\s+AAAA[A-Za-z0-9+/=]+(?:[ \t]+\S+@\S+)?'),
-    _pattern('header', r'(?P<name>\b(?:proxy-)?authorization["\']?\s*[:=]{1,2}>?\s*["\']?|\b(?:set-)?cookie["\']?\s*[:=]\s*["\']?|\bx-[a-z-]{0,30}(?:key|token|auth|secret)[a-z-]{0,10}["\']?\s*[:=]\s*["\']?)'
-             r'(?!\[removed:)[^"\'\n]+', re.I, 'name'),
-    _pattern('bearer', r'(?P<name>\b(?:bearer|basic|digest|negotiate)[ =:]+)(?!\[removed:)[A-Za-z0-9._~+/=-]{6,}', re.I, 'name'),
+    _pattern('public-key',
+             r'\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S{1,30}|sk-ssh-\S{1,30})\s+AAAA[A-Za-z0-9+/=]+(?:[ \t]+\S+@\S+)?'),
+    _pattern('header',
+             r'(?P<name>\b(?:proxy-)?authorization["\']?\s*[:=]{1,2}>?\s*["\']?|\b(?:set-)?cookie["\']?\s*[:=]\s*["\']?|'
+             r'\bx-[a-z-]{0,30}(?:key|token|auth|secret)[a-z-]{0,10}["\']?\s*[:=]\s*["\']?)'
+             r'(?!\s*["\']?\[removed:)[^"\'\n]+', re.I, 'name'),
+    _pattern('bearer', r'(?P<name>\b(?:bearer|basic|digest|negotiate)[ =:]+)(?!\[removed:)[A-Za-z0-9._~+/=-]{6,}',
+             re.I, 'name'),
 )
 
-# %% ../../nbs/record/40_support.ipynb #8af376c4
-_SHAPES = ('sk-[A-Za-z0-9_-]{16,}', '[srp]k_(?:live|test)_[A-Za-z0-9]{10,}', 'gh[pousr]_[A-Za-z0-9]{20,}', 'github_pat_[A-Za-z0-9_]{20,}', 'hf_[A-Za-z0-9]{16,}', 'api_org_[A-Za-z0-9]{16,}',
-           '(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}', 'AIza[A-Za-z0-9_-]{20,}', 'xox[a-z]-[A-Za-z0-9-]{10,}', 'xapp-[A-Za-z0-9-]{10,}', 'gl(?:pat|dt|rt|cbt)-[A-Za-z0-9_-]{16,}', 'npm_[A-Za-z0-9]{20,}',
-           'pypi-[A-Za-z0-9_-]{16,}', 'do[op]_v1_[a-f0-9]{20,}', r'SG\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}', r'eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,4}', r'ya29\.[A-Za-z0-9_-]{10,}',
-           'r8_[A-Za-z0-9]{16,}', 'gsk_[A-Za-z0-9]{16,}', 'nvapi-[A-Za-z0-9_-]{16,}', 'wandb_v1_[A-Za-z0-9_]{16,}', 'AGE-SECRET-KEY-1[A-Z0-9]{20,}', 'nsec1[a-z0-9]{20,}', 'whsec_[A-Za-z0-9+/=]{10,}', 'shp[a-z]{2}_[a-f0-9]{20,}',
-           'lin_api_[A-Za-z0-9]{16,}', 'key-[a-f0-9]{32}', r'\d{8,10}:[A-Za-z0-9_-]{34,36}', r'[MNO][A-Za-z0-9_-]{23,}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}', 'hvs\\.[A-Za-z0-9_-]{20,}', 'dapi[a-f0-9]{32}', 'rpa_[A-Z0-9]{20,}')
+# %% ../../nbs/record/40_support.ipynb #5289ef88
+_SHAPES = ('sk-[A-Za-z0-9_-]{16,}', '[srp]k_(?:live|test)_[A-Za-z0-9]{10,}', 'gh[pousr]_[A-Za-z0-9]{20,}',
+           'github_pat_[A-Za-z0-9_]{20,}', 'hf_[A-Za-z0-9]{16,}', 'api_org_[A-Za-z0-9]{16,}',
+           '(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}', 'AIza[A-Za-z0-9_-]{20,}', 'xox[a-z]-[A-Za-z0-9-]{10,}',
+           'xapp-[A-Za-z0-9-]{10,}', 'gl(?:pat|dt|rt|cbt)-[A-Za-z0-9_-]{16,}', 'npm_[A-Za-z0-9]{20,}',
+           'pypi-[A-Za-z0-9_-]{16,}', 'do[op]_v1_[a-f0-9]{20,}', r'SG\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}',
+           r'eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,4}', r'ya29\.[A-Za-z0-9_-]{10,}',
+           'r8_[A-Za-z0-9]{16,}', 'gsk_[A-Za-z0-9]{16,}', 'nvapi-[A-Za-z0-9_-]{16,}', 'wandb_v1_[A-Za-z0-9_]{16,}',
+           'AGE-SECRET-KEY-1[A-Z0-9]{20,}', 'nsec1[a-z0-9]{20,}', 'whsec_[A-Za-z0-9+/=]{10,}',
+           'shp[a-z]{2}_[a-f0-9]{20,}',
+           'lin_api_[A-Za-z0-9]{16,}', 'key-[a-f0-9]{32}', r'\d{8,10}:[A-Za-z0-9_-]{34,36}',
+           r'[MNO][A-Za-z0-9_-]{23,}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}', 'hvs\\.[A-Za-z0-9_-]{20,}',
+           'dapi[a-f0-9]{32}', 'rpa_[A-Z0-9]{20,}')
 _KEYS = tuple(_pattern('key', f'{_B}{o}') for o in _SHAPES)
 
-# %% ../../nbs/record/40_support.ipynb #fcba23bb
-_SECRET_NAME = (r'(?:[A-Za-z0-9]+[_.-])*?(?:[A-Za-z0-9]*(?:passw(?:or)?d|passphrase|passwort|kennwort)|pass|pwd|[A-Za-z0-9]*secret|(?:[A-Za-z0-9]*(?:access|auth|refresh|bearer|session|id|api|csrf|bot|hub)_?)?token|[A-Za-z0-9]*credentials?|'
-                r'[A-Za-z0-9]*(?:api|access|secret|private|auth|encryption|signing|master|account|storage|service|license|shared|subscription|deploy)[_.-]?key(?:[_.-]?id)?|'
-                r'mnemonic|seed[_ -]?phrase|recovery[_ -]?phrase|otp|totp|pin|session[_-]?id|sessid|phpsessid|jsessionid|connection[_-]?string|dsn|mot de passe|contrase(?:n|ñ)a)')
+# %% ../../nbs/record/40_support.ipynb #c7acea41
+_SECRET_NAME = (r'(?:[A-Za-z0-9]+[_.-])*?(?:[A-Za-z0-9]*(?:passw(?:or)?d|passphrase|passwort|kennwort)|pass|pwd|[A-Za-z0-9]*secret|'
+                r'(?:[A-Za-z0-9]*(?:access|auth|refresh|bearer|session|id|api|csrf|bot|hub)_?)?token|[A-Za-z0-9]*credentials?|'
+                r'[A-Za-z0-9]*(?:api|access|secret|private|auth|encryption|signing|master|account|storage|service|'
+                r'license|shared|subscription|deploy)[_.-]?key(?:[_.-]?id)?|'
+                r'mnemonic|seed[_ -]?phrase|recovery[_ -]?phrase|otp|totp|pin|'
+                r'session[_-]?id|sessid|phpsessid|jsessionid|connection[_-]?string|dsn|mot de passe|contrase(?:n|ñ)a)')
 _VALUE = r'(?!\[removed:)(?:"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[^\s"\',;&)\]}]+)'
 
 def _named(m: re.Match) -> str:
     "The mark in place of a value whose name says that it is secret"
     value = m['value'].strip('"\'')
-    special = value.startswith('<') or value.lower() in ('none', 'null', 'true', 'false', '') or (m['name'].lower().endswith(('token', 'pass')) and value.isdigit() and len(value) < 7)
-    if re.search(r'(?:pad|eos|bos|unk|sep|cls|mask|next|last|special|image|per)[_ ]token$', m['name'], re.I) or special: return m[0]
+    special = value.startswith('<') or value.lower() in ('none', 'null', 'true', 'false',
+                                                         '') or (m['name'].lower().endswith(('token', 'pass'))
+                                                                 and value.isdigit() and len(value) < 7)
+    if re.search(r'(?:pad|eos|bos|unk|sep|cls|mask|next|last|special|image|per)[_ ]token$', m['name'],
+                 re.I) or special:
+        return m[0]
     quote = m['value'][0] if m['value'][0] in '"\'' else ''
     return f'{m["before"]}{quote}{mark("secret")}{quote}'
 
 _ASSIGNED = re.compile(rf'(?P<before>(?<![A-Za-z0-9])(?P<name>{_SECRET_NAME})["\']?\]?\s*(?:=>|:=|[:=])\s*)(?P<value>{_VALUE})', re.I)
 _OPTION = re.compile(rf'(?P<before>(?<!\S)--?(?P<name>{_SECRET_NAME})\s+)(?P<value>{_VALUE})', re.I)
-_ENVIRONMENT = re.compile(rf'(?P<before>(?<![A-Za-z0-9_])(?P<name>[A-Z][A-Z0-9_]*_(?:KEY|PAT|PSK|CREDS))["\']?\s*[:=]\s*)(?P<value>{_VALUE})')
-_SENTENCE = re.compile(rf'(?P<before>\b(?P<name>pass(?:word|phrase|wd)|pwd|(?:api|access|secret|private|auth)[ _-]?(?:key|token))\s+(?:is|was)\s+)(?P<value>{_VALUE})', re.I)
-_LOCAL = re.compile(r'(?P<before>(?P<name>密码|口令|令牌|助记词|私钥|密钥|пароль)\s*(?:[：:=]|是|为)\s*)(?P<value>[^\s，。；,;]+)')
-_NAMES = tuple(('secret', functools.partial(o.sub, _named)) for o in (_ASSIGNED, _SENTENCE, _OPTION, _ENVIRONMENT, _LOCAL)) + (
-    _pattern('secret', r'(?P<name>(?<!\S)(?:-u|--user)[ =]?["\']?[^\s:"\']{1,64}:)(?!\[removed:)[^\s"\']+', keep='name'),
-    _pattern('secret', r'(?P<name>\b(?:sshpass|mysql(?:dump)?|psql|redis-cli)\b[^\n]{0,80}?\s-(?:p|a)\s?)(?!\[removed:)["\']?[^\s"\']{3,}["\']?', keep='name'),
+_ENVIRONMENT = re.compile(rf'(?P<before>(?<![A-Za-z0-9_])(?P<name>[A-Z][A-Z0-9_]*_(?:KEY|PAT|PSK|CREDS))["\']?'
+                          rf'\s*[:=]\s*)(?P<value>{_VALUE})')
+_SENTENCE = re.compile(rf'(?P<before>\b(?P<name>pass(?:word|phrase|wd)|pwd|'
+                       rf'(?:api|access|secret|private|auth)[ _-]?(?:key|token))\s+(?:is|was)\s+)(?P<value>{_VALUE})', re.I)
+_LOCAL = re.compile(r'(?P<before>(?P<name>密码|口令|令牌|助记词|私钥|密钥|пароль)\s*(?:[：:=]|是|为)\s*)'
+                    r'(?P<value>[^\s，。；,;]+)')
+_NAMES = tuple(('secret', functools.partial(o.sub, _named))
+               for o in (_ASSIGNED, _SENTENCE, _OPTION, _ENVIRONMENT, _LOCAL)) + (
+    _pattern('secret', r'(?P<name>(?<!\S)(?:-u|--user)[ =]?["\']?[^\s:"\']{1,64}:)(?!\[removed:)[^\s"\']+',
+             keep='name'),
+    _pattern('secret',
+             r'(?P<name>\b(?:sshpass|mysql(?:dump)?|psql|redis-cli)\b[^\n]{0,80}?\s-(?:p|a)\s?)'
+             r'(?!\[removed:)["\']?[^\s"\']{3,}["\']?', keep='name'),
     _pattern('secret', r'(?P<name>"auths?"\s*:\s*")(?!\[removed:)[^"\n]+', keep='name'),
 )
 
-# %% ../../nbs/record/40_support.ipynb #2b4def5c
-_HOOKS = r'(?P<name>https?://(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com)/)(?!\[removed:)[^\s"\'<>]+'
+# %% ../../nbs/record/40_support.ipynb #47ccee52
+_HOOKS = (r'(?P<name>https?://(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks|'
+          r'[a-z0-9-]+\.webhook\.office\.com)/)(?!\[removed:)[^\s"\'<>]+')
 _URLS = (
     _pattern('path', _HOOKS, re.I, 'name'),
-    _pattern('user', r'(?P<name>\b[a-z][a-z0-9+.-]{1,20}://)(?!\[removed:)[^\s/@"\'<>]+(?:@[^\s/@"\'<>]+)*(?=@)', re.I, 'name'),
-    _pattern('query', r'(?P<name>\b[a-z][a-z0-9+.-]{1,20}://[^\s?#"\'<>]{1,500}[?#])(?!\[removed:)[^\s"\'<>]+', re.I, 'name'),
+    _pattern('user', r'(?P<name>\b[a-z][a-z0-9+.-]{1,20}://)(?!\[removed:)[^\s/@"\'<>]+(?:@[^\s/@"\'<>]+)*(?=@)',
+             re.I, 'name'),
+    _pattern('query', r'(?P<name>\b[a-z][a-z0-9+.-]{1,20}://[^\s?#"\'<>]{1,500}[?#])(?!\[removed:)[^\s"\'<>]+', re.I,
+             'name'),
 )
 _PEOPLE = (
-    _pattern('e-mail', r"[A-Za-z0-9!#$%&*+/=?^_`{|}~.'-]{1,64}(?:@|%40| ?\[at\] ?| ?\(at\) ?)(?:[A-Za-z0-9-]{1,63}(?:\.| ?\[dot\] ?))+[A-Za-z]{2,24}"),
-    _pattern('user', r'(?P<name>\b(?:ssh|scp|rsync|sftp)\b[^\n@]{0,80}?[ \t])[A-Za-z_][\w.-]{0,31}@[\w.-]+', keep='name'),
-    _pattern('user', r'^(?P<name>(?:\([\w.-]+\) ?)?)[A-Za-z_][\w.-]{0,31}@[\w.-]+(?=:[^\n]{0,200}?[$#])', re.M, 'name'),
+    _pattern('e-mail',
+             r"[A-Za-z0-9!#$%&*+/=?^_`{|}~.'-]{1,64}(?:@|%40| ?\[at\] ?| ?\(at\) ?)(?:[A-Za-z0-9-]{1,63}(?:\.| ?\[dot\] ?))+[A-Za-z]{2,24}"),
+    _pattern('user', r'(?P<name>\b(?:ssh|scp|rsync|sftp)\b[^\n@]{0,80}?[ \t])[A-Za-z_][\w.-]{0,31}@[\w.-]+',
+             keep='name'),
+    _pattern('user', r'^(?P<name>(?:\([\w.-]+\) ?)?)[A-Za-z_][\w.-]{0,31}@[\w.-]+(?=:[^\n]{0,200}?[$#])', re.M,
+             'name'),
     _pattern('phone', r'(?<![\w.+-])\+\d{1,3}[ .()-]{0,2}(?:\d[ .()-]{0,2}){7,13}\d(?!\w)'),
 )
 
-_PACKAGE = re.compile(r'(?:nvidia|cuda|cudnn|cublas|cufft|nccl|torch|tensorrt|rocm|hip|triton|driver|version|cu\d\d|[=~<>]=|\bv)[\w.-]*[ \t:=(v-]*$', re.I)
+_PACKAGE = re.compile(r'(?:nvidia|cuda|cudnn|cublas|cufft|nccl|torch|tensorrt|rocm|hip|triton|'
+                      r'driver|version|cu\d\d|[=~<>]=|\bv)[\w.-]*[ \t:=(v-]*$', re.I)
 _HARMLESS = {'127.0.0.1', '0.0.0.0', '255.255.255.255', '::1', '::'}
 
 def _address(m: re.Match) -> str:
@@ -96,16 +128,24 @@ def _address(m: re.Match) -> str:
     text = m[0]
     try: ipaddress.ip_address(text.partition('%')[0])
     except ValueError: return text
-    if text in _HARMLESS or ('.' in text and ':' not in text and _PACKAGE.search(m.string, max(0, m.start() - 60), m.start())): return text
+    if text in _HARMLESS or ('.' in text and ':' not in text
+                             and _PACKAGE.search(m.string, max(0, m.start() - 60), m.start())):
+        return text
     return mark('address')
 
-_V4, _V6 = re.compile(r'(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\d)'), re.compile(r'(?<![\w.])[0-9A-Fa-f:]{2,39}:[0-9A-Fa-f:.]{0,39}(?:%\w+)?(?![\w:])')
+_V4 = re.compile(r'(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\d)')
+_V6 = re.compile(r'(?<![\w.])[0-9A-Fa-f:]{2,39}:[0-9A-Fa-f:.]{0,39}(?:%\w+)?(?![\w:])')
 _NETWORK = (('address', functools.partial(_V6.sub, _address)), ('address', functools.partial(_V4.sub, _address)),
-            _pattern('address', r'(?<![\w:-])(?:[0-9A-Fa-f]{2}([:-]))(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w:-])'))
+            _pattern('address',
+                     r'(?<![\w:-])(?:[0-9A-Fa-f]{2}([:-]))(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w:-])'))
 
-# %% ../../nbs/record/40_support.ipynb #e5251681
-_HOME = re.compile(r'(?P<before>(?:/home/|/Users/|/export/home/|/data/home/|[A-Za-z]:(?:\\{1,4}|/)(?:Users|Documents and Settings)(?:\\{1,4}|/)|/var/folders/|\bUSER(?:NAME)?["\']?[=:]\s*["\']?|\bLOGNAME=))(?!\[removed:)(?P<user>[^\s/\\:"\'<>|,;)]{1,64})')
-_SHARED_NAMES = {'root', 'user', 'users', 'ubuntu', 'admin', 'runner', 'jovyan', 'work', 'public', 'shared', 'default', 'test', 'data', 'home', 'app', 'gpu', 'python', 'torch', 'train', 'model', 'models', 'local'}
+# %% ../../nbs/record/40_support.ipynb #91ced92c
+_HOME = re.compile(r'(?P<before>(?:/home/|/Users/|/export/home/|/data/home/|'
+                   r'[A-Za-z]:(?:\\{1,4}|/)(?:Users|Documents and Settings)(?:\\{1,4}|/)|/var/folders/|'
+                   r'\bUSER(?:NAME)?["\']?[=:]\s*["\']?|\bLOGNAME=))(?!\[removed:)(?P<user>[^\s/\\:"\'<>|,;)]{1,64})')
+_SHARED_NAMES = {'root', 'user', 'users', 'ubuntu', 'admin', 'runner', 'jovyan', 'work', 'public', 'shared',
+                 'default', 'test', 'data', 'home', 'app', 'gpu', 'python', 'torch', 'train', 'model', 'models',
+                 'local'}
 
 def remove_users(text: str, # any
                 ) -> str: # the same without the names that home folders give away
@@ -113,18 +153,22 @@ def remove_users(text: str, # any
     names = {m['user'] for m in _HOME.finditer(text)}
     text = _HOME.sub(lambda m: m['before'] + mark('user'), text)
     for name in sorted(names, key=len, reverse=True):
-        if len(name) >= 3 and name.lower() not in _SHARED_NAMES: text = re.sub(rf'(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])', mark('user'), text, flags=re.I)
+        if len(name) >= 3 and name.lower() not in _SHARED_NAMES:
+            text = re.sub(rf'(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])', mark('user'), text, flags=re.I)
     return text
 
-# %% ../../nbs/record/40_support.ipynb #9f3df133
+# %% ../../nbs/record/40_support.ipynb #a7462af5
 _B58 = '[1-9A-HJ-NP-Za-km-z]'
 _WORD = r'(?<![A-Za-z0-9]){}(?![A-Za-z0-9])'
 _MONEY = tuple(_pattern('wallet', _WORD.format(o)) for o in (
-    r'(?:bc1|tb1|ltc1|ltcmweb1)[02-9ac-hj-np-z]{20,100}', r'(?:BC1|LTC1)[02-9AC-HJ-NP-Z]{20,100}', r'0[xX](?:[0-9a-fA-F]{64}|[0-9a-fA-F]{40})', f'[13LMT2mn]{_B58}{{25,34}}', f'{_B58}{{43,44}}', f'{_B58}{{86,88}}',
-    f'[569cKL]{_B58}{{50,51}}', f'6P{_B58}{{56}}', f'[xyzXYZtuv]p(?:rv|ub){_B58}{{60,}}', r'\[\s*\d{1,3}(?:\s*,\s*\d{1,3}){63}\s*\]'))
+    r'(?:bc1|tb1|ltc1|ltcmweb1)[02-9ac-hj-np-z]{20,100}', r'(?:BC1|LTC1)[02-9AC-HJ-NP-Z]{20,100}',
+    r'0[xX](?:[0-9a-fA-F]{64}|[0-9a-fA-F]{40})', f'[13LMT2mn]{_B58}{{25,34}}', f'{_B58}{{43,44}}', f'{_B58}{{86,88}}',
+    f'[569cKL]{_B58}{{50,51}}', f'6P{_B58}{{56}}', f'[xyzXYZtuv]p(?:rv|ub){_B58}{{60,}}',
+    r'\[\s*\d{1,3}(?:\s*,\s*\d{1,3}){63}\s*\]'))
 
 @functools.cache
-def _seed_words() -> frozenset[str]: return frozenset(data_path('orders', 'bip39-english.txt').read_text(encoding='ascii').split())
+def _seed_words() -> frozenset[str]:
+    return frozenset(data_path('orders', 'bip39-english.txt').read_text(encoding='ascii').split())
 
 def _phrases(text: str) -> Iterator[tuple[int, int]]:
     "Where eleven or more words of the list follow one another"
@@ -141,7 +185,7 @@ def remove_phrases(text: str, # any
     for start, end in reversed(list(_phrases(text))): text = text[:start] + mark('seed-phrase') + text[end:]
     return text
 
-# %% ../../nbs/record/40_support.ipynb #6d949bfc
+# %% ../../nbs/record/40_support.ipynb #33093a9d
 _LABEL = re.compile(r'(?:sha-?\d{1,3}|md5|commit|git|rev(?:ision)?|digest|hash|checksum|blake\w*)\W{0,4}$', re.I)
 
 def _kinds(text: str) -> str: return ''.join('d' if o.isdigit() else 'U' if o.isupper() else 'l' for o in text)
@@ -159,17 +203,26 @@ def _random(m: re.Match) -> str:
     return mark('random') if _chance(m[0]) else m[0]
 
 def _hexadecimal(m: re.Match) -> str:
-    return m[0] if _LABEL.search(m.string, max(0, m.start() - 24), m.start()) or m[0].isdigit() or m[0].isalpha() else mark('hash-or-key')
+    return m[0] if _LABEL.search(m.string, max(0, m.start() - 24),
+                                 m.start()) or m[0].isdigit() or m[0].isalpha() else mark('hash-or-key')
 
 _LOOKS = (_pattern('data', r'(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{200,}={0,2}(?![A-Za-z0-9+/=])'),
-          ('hash-or-key', functools.partial(re.compile(r'(?<![A-Za-z0-9])(?:[0-9a-f]{32,}|[0-9A-F]{32,})(?![A-Za-z0-9])').sub, _hexadecimal)),
-          ('random', functools.partial(re.compile(r'(?<![A-Za-z0-9])(?<!sha256:)[A-Za-z0-9]{20,}(?![A-Za-z0-9])').sub, _random)),
-          _pattern('random', r'(?<![A-Za-z0-9+/_=-])(?=[^\s]{0,60}[+/_-])(?=[A-Za-z0-9+/_-]{0,60}\d[A-Za-z0-9+/_-]{0,60}\d[A-Za-z0-9+/_-]{0,60}\d)(?=[A-Za-z0-9+/_-]{28,90}={1,2}(?![A-Za-z0-9+/_=-]))[A-Za-z0-9+/_-]{28,90}={1,2}'))
-RULES = (*_BLOCKS, *_KEYS, *_URLS, *_NAMES, *_PEOPLE, *_NETWORK, ('user', remove_users), *_MONEY, ('seed-phrase', remove_phrases), *_LOOKS)
+          ('hash-or-key',
+           functools.partial(re.compile(r'(?<![A-Za-z0-9])(?:[0-9a-f]{32,}|[0-9A-F]{32,})(?![A-Za-z0-9])').sub,
+                             _hexadecimal)),
+          ('random', functools.partial(re.compile(r'(?<![A-Za-z0-9])(?<!sha256:)[A-Za-z0-9]{20,}(?![A-Za-z0-9])').sub,
+                                       _random)),
+          _pattern('random',
+                   r'(?<![A-Za-z0-9+/_=-])(?=[^\s]{0,60}[+/_-])'
+                   r'(?=[A-Za-z0-9+/_-]{0,60}\d[A-Za-z0-9+/_-]{0,60}\d[A-Za-z0-9+/_-]{0,60}\d)'
+                   r'(?=[A-Za-z0-9+/_-]{28,90}={1,2}(?![A-Za-z0-9+/_=-]))[A-Za-z0-9+/_-]{28,90}={1,2}'))
+RULES = (*_BLOCKS, *_KEYS, *_URLS, *_NAMES, *_PEOPLE, *_NETWORK, ('user', remove_users), *_MONEY,
+         ('seed-phrase', remove_phrases), *_LOOKS)
 
-# %% ../../nbs/record/40_support.ipynb #acec69b0
+# %% ../../nbs/record/40_support.ipynb #5acf0a6e
 MAX_CHARACTERS = 60_000
-_INVISIBLE = re.compile('\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07]*\x07|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ue000-\uf8ff]|[\x00-\x08\x0b-\x1f\x7f]')
+_INVISIBLE = re.compile('\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07]*\x07|'
+                        '[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ue000-\uf8ff]|[\x00-\x08\x0b-\x1f\x7f]')
 _UUID = r'(?<![A-Za-z0-9-])(?:GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![A-Za-z0-9-])'
 
 @dataclass(frozen=True)
@@ -182,7 +235,8 @@ class Cleaned:
     @property
     def preview(self) -> str: # lines as they were (-) and as they are (+)
         "What was changed, line by line; never to be sent"
-        lines = difflib.unified_diff(self.before.splitlines(), self.text.splitlines(), 'as it was', 'as it would be sent', lineterm='', n=0)
+        lines = difflib.unified_diff(self.before.splitlines(), self.text.splitlines(), 'as it was',
+                                     'as it would be sent', lineterm='', n=0)
         return '\n'.join(lines)
 
 def _apart(text: str, keep: Iterable[str]) -> tuple[str, list[str]]:
@@ -198,31 +252,36 @@ def _once(text: str) -> str:
     for _, rule in RULES: text = rule(text)
     return text
 
-# %% ../../nbs/record/40_support.ipynb #62310c18
+# %% ../../nbs/record/40_support.ipynb #409565f9
 def _counted(text: str) -> Counter: return Counter(re.findall(r'\[removed:([a-z-]+)\]', text))
 
 def redact(text: str, # what a person would send
            keep: Iterable[str] = (), # what stays word for word: order number, hashes of documents, run ids
           ) -> Cleaned: # Refused where it cannot be cleaned
     "A text without secrets and personal data"
-    if len(text) > MAX_CHARACTERS: raise Refused(f'the text has {len(text):,} characters; support needs the part that shows the error, at most {MAX_CHARACTERS:,}')
+    if len(text) > MAX_CHARACTERS:
+        raise Refused(f'the text has {len(text):,} characters; support needs the part that shows the error, at most {MAX_CHARACTERS:,}')
     plain = _INVISIBLE.sub('', unicodedata.normalize('NFC', text.replace('\r\n', '\n')))
     aside, kept = _apart(plain, keep)
-    if len(kept) > 0xf000 - 0xe100: raise Refused('the text repeats hashes and UUIDs more often than a request needs; shorten it')
+    if len(kept) > 0xf000 - 0xe100:
+        raise Refused('the text repeats hashes and UUIDs more often than a request needs; shorten it')
     done = _once(_once(aside))
-    if _once(done) != done: raise Refused('the text could not be cleaned for certain; shorten it to the lines that show the error')
-    done = re.sub(' \ue000(.)\ue001 ', lambda m: kept[ord(m[1]) - 0xe100], done)
+    if _once(done) != done:
+        raise Refused('the text could not be cleaned for certain; shorten it to the lines that show the error')
+    done = re.sub(' ?\ue000(.)\ue001 ?', lambda m: kept[ord(m[1]) - 0xe100], done)
     return Cleaned(done, dict(sorted((_counted(done) - _counted(plain)).items())), text)
 
-# %% ../../nbs/record/40_support.ipynb #407e5147
+# %% ../../nbs/record/40_support.ipynb #5d171fb6
 MAX_INPUT_CHARACTERS = 4_000
 
 def _versions(run: Measurement | None) -> list[tuple[str, str]]:
     "What the latest run says about GPU and libraries"
     if run is None: return [('GPU', 'no run is on the page'), ('versions', 'no run is on the page')]
     def of(section, key): return (run.environment.get(section) or {}).get(key)
-    found = [('GPU', of('gpu', 'name')), ('GPU UUID', of('gpu', 'uuid')), ('driver', of('driver', 'version')), ('Python', of('python', 'version')), ('PyTorch', of('torch', 'version')),
-             ('CUDA build', of('torch', 'cuda_build')), ('HIP build', of('torch', 'hip_build')), ('IteraGPU Lab', run.lab_version), ('run', f'{run.run_id}, {run.status}')]
+    found = [('GPU', of('gpu', 'name')), ('GPU UUID', of('gpu', 'uuid')), ('driver', of('driver', 'version')),
+             ('Python', of('python', 'version')), ('PyTorch', of('torch', 'version')),
+             ('CUDA build', of('torch', 'cuda_build')), ('HIP build', of('torch', 'hip_build')),
+             ('IteraGPU Lab', run.lab_version), ('run', f'{run.run_id}, {run.status}')]
     return [(k, str(v)) for k, v in found if v]
 
 def _request(orders: Sequence[str], run: Measurement | None, parts: Sequence[tuple[str, str]]) -> str:
@@ -238,16 +297,18 @@ def support_request(book: Book, # an open book
                     sample: str = '', # a reduced input that shows it
                    ) -> Cleaned: # to be shown before it is saved
     "A request for help from a page"
-    if len(sample) > MAX_INPUT_CHARACTERS: raise Refused(f'the input has {len(sample):,} characters; reduce it to a representative one of at most {MAX_INPUT_CHARACTERS:,}')
+    if len(sample) > MAX_INPUT_CHARACTERS:
+        raise Refused(f'the input has {len(sample):,} characters; reduce it to a representative one of at most {MAX_INPUT_CHARACTERS:,}')
     for name, text in (('steps', steps), ('expected result', expected), ('error', error)):
         if not text.strip(): raise Refused(f'a request needs {name}; it is empty')
     found = open_page(book, page)
     run = parse(stored(book, found.runs[-1].sha256), 'the latest run', 'measurement') if found.runs else None
-    keep = [*found.orders, *(o.sha256 for o in (*found.runs, *found.estimates, *found.attachments)), *(o.run_id for o in found.runs)]
+    keep = [*found.orders, *(o.sha256 for o in (*found.runs, *found.estimates, *found.attachments)),
+            *(o.run_id for o in found.runs)]
     parts = (('Steps', steps), ('Expected', expected), ('Error', error), ('Input that shows it', sample))
     return redact(_request(found.orders, run, parts), keep)
 
-# %% ../../nbs/record/40_support.ipynb #85aa6845
+# %% ../../nbs/record/40_support.ipynb #026d00bf
 def shown_hash(cleaned: Cleaned, # a request
               ) -> str: # 12 digits
     "What names a text that was shown"
@@ -257,5 +318,6 @@ def confirmed(cleaned: Cleaned, # a request
               shown: str, # the hash that was shown with it
              ) -> str: # its text; Refused where another text was shown
     "The text, if it is the one that was shown"
-    if shown != shown_hash(cleaned): raise Refused(f'the text was not shown in this form; read it and repeat with {shown_hash(cleaned)}')
+    if shown != shown_hash(cleaned):
+        raise Refused(f'the text was not shown in this form; read it and repeat with {shown_hash(cleaned)}')
     return cleaned.text

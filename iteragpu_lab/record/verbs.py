@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ACTIONS', 'RECORD', 'Action', 'question_of_arguments', 'run_documents']
 
-# %% ../../nbs/record/90_verbs.ipynb #bccd3263
+# %% ../../nbs/record/90_verbs.ipynb #ed911c2e
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,12 +18,13 @@ from .book import Book, check, sha256
 from .export import book_archive, import_archive, page_eln
 from .fair import contrast, contrast_text
 from .find import find
-from .pages import add_order, attach, attach_file, conclude, new_page, note, open_page, question_of, rewrite, seal, stored
+from .pages import (add_order, attach, attach_file, conclude, new_page, note, open_page, question_of,
+                                       rewrite, seal, stored)
 from .quality import grid_row, judge_runs, quality_text, read_judged, write_grid
 from .render import page_html, page_markdown
 from .support import MAX_CHARACTERS, confirmed, shown_hash, support_request
 
-# %% ../../nbs/record/90_verbs.ipynb #00caa538
+# %% ../../nbs/record/90_verbs.ipynb #b395f030
 @dataclass(frozen=True)
 class Action:
     "One action of the verb"
@@ -33,25 +34,32 @@ class Action:
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int] # exit code
 
-def _page(parser: argparse.ArgumentParser) -> None: parser.add_argument('page', type=whole_argument('page'), metavar='PAGE', help='number of the page')
+def _page(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('page', type=whole_argument('page'), metavar='PAGE', help='number of the page')
 
 def _print(args: argparse.Namespace, plain: Any, text: str) -> int:
     print(to_json(plain) if args.json else text, end='' if args.json else '\n')
     return 0
 
-# %% ../../nbs/record/90_verbs.ipynb #959b189e
-_WORDS = dict(question='what is asked', hypothesis='what is expected, in words', quantity='the figure that decides, such as peak_allocated_bytes', size='by how much, such as "10 %%"',
-              threshold='what counts as support', variable='the one setting that is changed, such as configuration.dtype', rule='how it is measured', stop_rule='when no further run is made')
+# %% ../../nbs/record/90_verbs.ipynb #4b108c47
+_WORDS = dict(question='what is asked', hypothesis='what is expected, in words',
+              quantity='the figure that decides, such as peak_allocated_bytes', size='by how much, such as "10 %%"',
+              threshold='what counts as support',
+              variable='the one setting that is changed, such as configuration.dtype', rule='how it is measured',
+              stop_rule='when no further run is made')
 
 def _new_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--file', metavar='FILE', help='a question document; no other option is then needed')
     for name, text in _WORDS.items(): parser.add_argument(f'--{name.replace("_", "-")}', metavar='TEXT', help=text)
     parser.add_argument('--direction', choices=('lower', 'higher', 'same'), help='which way it is expected to go')
     parser.add_argument('--values', metavar='A,B', help='values of the variable, the reference first')
-    parser.add_argument('--fixed', action='append', default=[], metavar='NAME=VALUE', help='what stays the same; may be repeated')
-    parser.add_argument('--budget-usd-cents', type=whole_argument('budget', 0), metavar='N', help='what it may cost, whole US cents')
+    parser.add_argument('--fixed', action='append', default=[], metavar='NAME=VALUE',
+                        help='what stays the same; may be repeated')
+    parser.add_argument('--budget-usd-cents', type=whole_argument('budget', 0), metavar='N',
+                        help='what it may cost, whole US cents')
     parser.add_argument('--data-seen', action='store_true', help='results were seen before this was written')
-    parser.add_argument('--page', type=whole_argument('page'), metavar='PAGE', help='rewrite this page instead of beginning one')
+    parser.add_argument('--page', type=whole_argument('page'), metavar='PAGE',
+                        help='rewrite this page instead of beginning one')
     parser.add_argument('--reason', default='', metavar='TEXT', help='why a sealed question is departed from')
 
 def _fixed(pairs: Sequence[str]) -> dict[str, Any]:
@@ -71,7 +79,8 @@ def question_of_arguments(args: argparse.Namespace, # of `record new`
     missing = [f'--{k.replace("_", "-")}' for k, v in words.items() if not v]
     if missing: raise Refused(f'a question needs {", ".join(missing)}; or name a question document with --file')
     words['values'] = tuple(o.strip() for o in args.values.split(','))
-    return new(Question, **words, fixed=_fixed(args.fixed), budget_usd_cents=args.budget_usd_cents, data_seen=args.data_seen)
+    return new(Question, **words, fixed=_fixed(args.fixed), budget_usd_cents=args.budget_usd_cents,
+               data_seen=args.data_seen)
 
 def _run_new(args: argparse.Namespace) -> int:
     question = question_of_arguments(args)
@@ -82,14 +91,15 @@ def _run_new(args: argparse.Namespace) -> int:
         page = new_page(book, question)
     return _print(args, {'page': page}, f'page {page} of {args.book}: a draft; seal it before results are attached')
 
-# %% ../../nbs/record/90_verbs.ipynb #8e464b5d
+# %% ../../nbs/record/90_verbs.ipynb #d56dc319
 def _run_seal(args: argparse.Namespace) -> int:
     with Book(args.book) as book: digest = seal(book, args.page)
     return _print(args, {'page': args.page, 'sha256': digest}, f'page {args.page} is sealed: SHA-256 {digest}')
 
 def _attach_arguments(parser: argparse.ArgumentParser) -> None:
     _page(parser)
-    parser.add_argument('files', nargs='*', metavar='FILE', help='documents: estimates, measurements, quotes and others')
+    parser.add_argument('files', nargs='*', metavar='FILE',
+                        help='documents: estimates, measurements, quotes and others')
     parser.add_argument('--order', metavar='NUMBER', help='order number the page belongs to')
 
 def _run_attach(args: argparse.Namespace) -> int:
@@ -97,12 +107,14 @@ def _run_attach(args: argparse.Namespace) -> int:
     with Book(args.book) as book, book.write():
         if args.order: add_order(book, args.page, args.order)
         digests = [attach_file(book, args.page, o) for o in args.files]
-    return _print(args, {'page': args.page, 'sha256': digests}, '\n'.join([f'page {args.page}:', *(f'  {d}  {f}' for d, f in zip(digests, args.files))]))
+    return _print(args, {'page': args.page, 'sha256': digests},
+                  '\n'.join([f'page {args.page}:', *(f'  {d}  {f}' for d, f in zip(digests, args.files))]))
 
 def _note_arguments(parser: argparse.ArgumentParser) -> None:
     _page(parser)
     parser.add_argument('text', metavar='TEXT', help='what was seen or done')
-    parser.add_argument('--kind', choices=('observation', 'parameters', 'deviation'), default='observation', help='what the note is (default observation)')
+    parser.add_argument('--kind', choices=('observation', 'parameters', 'deviation'), default='observation',
+                        help='what the note is (default observation)')
 
 def _run_note(args: argparse.Namespace) -> int:
     with Book(args.book) as book: note(book, args.page, args.text, args.kind)
@@ -110,43 +122,55 @@ def _run_note(args: argparse.Namespace) -> int:
 
 def _conclude_arguments(parser: argparse.ArgumentParser) -> None:
     _page(parser)
-    parser.add_argument('verdict', choices=('supported', 'refuted', 'inconclusive'), help='what the runs say of the hypothesis')
+    parser.add_argument('verdict', choices=('supported', 'refuted', 'inconclusive'),
+                        help='what the runs say of the hypothesis')
     parser.add_argument('text', metavar='TEXT', help='why')
 
 def _run_conclude(args: argparse.Namespace) -> int:
     with Book(args.book) as book: conclude(book, args.page, args.verdict, args.text)
     return _print(args, {'page': args.page, 'verdict': args.verdict}, f'page {args.page}: {args.verdict}')
 
-# %% ../../nbs/record/90_verbs.ipynb #3cf7dd7f
+# %% ../../nbs/record/90_verbs.ipynb #fc3f74fc
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('page', nargs='?', type=whole_argument('page'), metavar='PAGE', help='number of the page; without it, the book is checked')
+    parser.add_argument('page', nargs='?', type=whole_argument('page'), metavar='PAGE',
+                        help='number of the page; without it, the book is checked')
 
 def _run_show(args: argparse.Namespace) -> int:
     with Book(args.book) as book:
         if args.page: return _print(args, asdict(open_page(book, args.page)), page_markdown(book, args.page))
         faults, pages = check(book), book.rows('SELECT count(*) FROM page')[0][0]
     if faults: raise Refused(f'{args.book} is not what was written: {"; ".join(faults[:5])}')
-    return _print(args, {'pages': pages, 'faults': faults}, f'{args.book}: {pages} pages, every document and seal is what was written')
+    return _print(args, {'pages': pages, 'faults': faults},
+                  f'{args.book}: {pages} pages, every document and seal is what was written')
 
 def _find_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('text', nargs='*', metavar='WORD', help='words, whole; WORD* for a beginning')
-    for name, text in dict(order='an order number', gpu='words of its name', model='words of its name', status='done, out_of_memory, failed, cancelled, bound_hit, incomplete',
+    for name, text in dict(order='an order number', gpu='words of its name', model='words of its name',
+                           status='done, out_of_memory, failed, cancelled, bound_hit, incomplete',
                            since='first day, 2026-11-30', until='last day').items():
         parser.add_argument(f'--{name}', default='', metavar='TEXT', help=text)
-    parser.add_argument('--limit', type=whole_argument('limit', 1, 10_000), default=50, metavar='N', help='at most so many, newest first (default 50)')
+    parser.add_argument('--limit', type=whole_argument('limit', 1, 10_000), default=50, metavar='N',
+                        help='at most so many, newest first (default 50)')
 
 def _run_find(args: argparse.Namespace) -> int:
     with Book(args.book) as book:
-        hits = find(book, ' '.join(args.text), order=args.order, gpu=args.gpu, model=args.model, status=args.status, since=args.since, until=args.until, limit=args.limit)
-    text = columns([('page', 'made', 'kind', 'what'), *((str(o.page), o.at[:19], o.kind, o.title[:60]) for o in hits)], 'rlll') if hits else 'nothing found'
+        hits = find(book, ' '.join(args.text), order=args.order, gpu=args.gpu, model=args.model, status=args.status,
+                    since=args.since, until=args.until, limit=args.limit)
+    text = columns([('page', 'made', 'kind', 'what'),
+                    *((str(o.page), o.at[:19], o.kind, o.title[:60]) for o in hits)],
+                    'rlll') if hits else 'nothing found'
     return _print(args, [asdict(o) for o in hits], text)
 
-# %% ../../nbs/record/90_verbs.ipynb #110fc63a
+# %% ../../nbs/record/90_verbs.ipynb #f42de9be
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('runs', nargs='*', metavar='RUN', help='measurement files; with --page, beginnings of run ids (all runs of the page without)')
-    parser.add_argument('--page', type=whole_argument('page'), metavar='PAGE', help='compare runs of this page by its variable, and keep the comparison there')
-    parser.add_argument('--variable', metavar='NAME', help='the one setting that was changed, such as configuration.dtype')
-    parser.add_argument('--same-within-percent', type=whole_argument('same-within-percent', 1, 50), default=2, metavar='P', help='closer than this counts as the same (default 2)')
+    parser.add_argument('runs', nargs='*', metavar='RUN',
+                        help='measurement files; with --page, beginnings of run ids (all runs of the page without)')
+    parser.add_argument('--page', type=whole_argument('page'), metavar='PAGE',
+                        help='compare runs of this page by its variable, and keep the comparison there')
+    parser.add_argument('--variable', metavar='NAME',
+                        help='the one setting that was changed, such as configuration.dtype')
+    parser.add_argument('--same-within-percent', type=whole_argument('same-within-percent', 1, 50), default=2,
+                        metavar='P', help='closer than this counts as the same (default 2)')
 
 def run_documents(book: Book, # an open book
                   page: int, # its number
@@ -155,11 +179,13 @@ def run_documents(book: Book, # an open book
     "Runs of a page"
     rows = book.rows('SELECT sha256, run_id FROM measurement WHERE page = ? ORDER BY id', page)
     for o in beginnings:
-        if not any(run_id.startswith(o) for _, run_id in rows): raise Refused(f'page {page} has no run that begins with {o!r}')
+        if not any(run_id.startswith(o) for _, run_id in rows):
+            raise Refused(f'page {page} has no run that begins with {o!r}')
     wanted = [digest for digest, run_id in rows if not beginnings or run_id.startswith(tuple(beginnings))]
     return [(o, parse(stored(book, o), f'run {o[:12]}', 'measurement')) for o in wanted]
 
-def _runs_of(book: Book, page: int, beginnings: Sequence[str] = ()) -> list[Any]: return [run for _, run in run_documents(book, page, beginnings)]
+def _runs_of(book: Book, page: int, beginnings: Sequence[str] = ()) -> list[Any]:
+    return [run for _, run in run_documents(book, page, beginnings)]
 
 def _run_compare(args: argparse.Namespace) -> int:
     within = args.same_within_percent / 100
@@ -168,16 +194,19 @@ def _run_compare(args: argparse.Namespace) -> int:
         return _print(args, found, contrast_text(found))
     with Book(args.book) as book:
         question = question_of(book, args.page)
-        found = contrast(_runs_of(book, args.page, args.runs), args.variable or question.variable, question.values, within)
+        found = contrast(_runs_of(book, args.page, args.runs), args.variable or question.variable, question.values,
+                         within)
         attach(book, args.page, to_json(found))
     return _print(args, found, contrast_text(found))
 
-# %% ../../nbs/record/90_verbs.ipynb #bcdb73e0
+# %% ../../nbs/record/90_verbs.ipynb #cfa1720b
 def _support_arguments(parser: argparse.ArgumentParser) -> None:
     _page(parser)
-    for name, text in dict(steps='what was done, in order', expected='what should have happened', error="the error's text").items():
+    for name, text in dict(steps='what was done, in order', expected='what should have happened',
+                           error="the error's text").items():
         parser.add_argument(f'--{name}', required=True, metavar='TEXT', help=f'{text}; @FILE reads it from a file')
-    parser.add_argument('--sample', default='', metavar='TEXT', help='a reduced input that shows it; @FILE reads it from a file')
+    parser.add_argument('--sample', default='', metavar='TEXT',
+                        help='a reduced input that shows it; @FILE reads it from a file')
     parser.add_argument('--output', metavar='FILE', help='save the request to a new file; needs --shown')
     parser.add_argument('--shown', default='', metavar='HASH', help='the hash that was shown with the text')
 
@@ -186,12 +215,14 @@ def _typed(text: str) -> str:
     if not text.startswith('@'): return text
     path = Path(text[1:])
     try:
-        if path.stat().st_size > 4 * MAX_CHARACTERS: raise Refused(f'{path} is too long for a request; give the part that shows the error')
+        if path.stat().st_size > 4 * MAX_CHARACTERS:
+            raise Refused(f'{path} is too long for a request; give the part that shows the error')
         return path.read_text(encoding='utf-8', errors='replace')
     except OSError as e: raise refusal(path, e) from e
 
 def _run_support(args: argparse.Namespace) -> int:
-    with Book(args.book) as book: found = support_request(book, args.page, *map(_typed, (args.steps, args.expected, args.error, args.sample)))
+    with Book(args.book) as book:
+        found = support_request(book, args.page, *map(_typed, (args.steps, args.expected, args.error, args.sample)))
     if args.output:
         write_new(args.output, confirmed(found, args.shown))
         return _print(args, {'output': args.output}, f'{args.output} is written, as it was shown')
@@ -199,7 +230,7 @@ def _run_support(args: argparse.Namespace) -> int:
     text = f'{found.text}\nRemoved: {removed}.\n{found.preview}\nRead it. To save it: repeat with --output FILE --shown {shown_hash(found)}'
     return _print(args, {'text': found.text, 'removed': found.removed, 'shown': shown_hash(found)}, text)
 
-# %% ../../nbs/record/90_verbs.ipynb #6d5e4c47
+# %% ../../nbs/record/90_verbs.ipynb #a6ef50b1
 def _quality_arguments(parser: argparse.ArgumentParser) -> None:
     _page(parser)
     parser.add_argument('--results', metavar='FILE', help='CSV of the judge: run_id,unit_id,attempt,value')
@@ -226,61 +257,82 @@ def _text_of(path: str) -> str:
     except OSError as e: raise refusal(Path(path), e) from e
 
 def _run_quality(args: argparse.Namespace) -> int:
-    if not args.results and not args.grid: raise Refused('nothing to do: name the judge\'s file with --results, or a new grid file with --grid')
+    if not args.results and not args.grid:
+        raise Refused('nothing to do: name the judge\'s file with --results, or a new grid file with --grid')
     with Book(args.book) as book:
         question_of(book, args.page)
         found = _judge_page(book, args.page, args.results) if args.results else None
         orders = open_page(book, args.page).orders
-        rows = [grid_row(run, digest, question=str(args.page), order_id=orders[0] if len(orders) == 1 else None) for digest, run in run_documents(book, args.page)]
+        rows = [grid_row(run, digest, question=str(args.page), order_id=orders[0] if len(orders) == 1 else None)
+                for digest, run in run_documents(book, args.page)]
     if args.grid: write_new(args.grid, write_grid(rows))
     said = [quality_text(found)] if found else []
-    return _print(args, found or {'grid': args.grid}, '\n'.join([*said, *([f'{args.grid} has {len(rows)} rows'] if args.grid else [])]))
+    return _print(args, found or {'grid': args.grid},
+                  '\n'.join([*said, *([f'{args.grid} has {len(rows)} rows'] if args.grid else [])]))
 
-# %% ../../nbs/record/90_verbs.ipynb #9103f8b1
+# %% ../../nbs/record/90_verbs.ipynb #bf9ab0a9
 _FORMATS = {'markdown': page_markdown, 'html': page_html, 'eln': page_eln}
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('page', nargs='?', type=whole_argument('page'), metavar='PAGE', help='number of the page; without it, the whole book as an archive')
-    parser.add_argument('--format', choices=tuple(_FORMATS), default='markdown', help='form of a page (default markdown)')
+    parser.add_argument('page', nargs='?', type=whole_argument('page'), metavar='PAGE',
+                        help='number of the page; without it, the whole book as an archive')
+    parser.add_argument('--format', choices=tuple(_FORMATS), default='markdown',
+                        help='form of a page (default markdown)')
     parser.add_argument('--output', required=True, metavar='FILE', help='a new file')
 
 def _run_export(args: argparse.Namespace) -> int:
-    with Book(args.book) as book: content = _FORMATS[args.format](book, args.page) if args.page else book_archive(book)
+    with Book(args.book) as book:
+        content = _FORMATS[args.format](book, args.page) if args.page else book_archive(book)
     path = write_new(args.output, content)
-    return _print(args, {'output': str(path), 'sha256': sha256(content)}, f'{path} is written: SHA-256 {sha256(content)}')
+    return _print(args, {'output': str(path), 'sha256': sha256(content)},
+                  f'{path} is written: SHA-256 {sha256(content)}')
 
-def _import_arguments(parser: argparse.ArgumentParser) -> None: parser.add_argument('file', metavar='FILE', help='the archive of a book')
+def _import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('file', metavar='FILE', help='the archive of a book')
 
 def _run_import(args: argparse.Namespace) -> int:
     try: data = Path(args.file).read_bytes()
     except OSError as e: raise refusal(Path(args.file), e) from e
     with Book(args.book, create=True) as book: added = import_archive(book, data, args.file)
-    return _print(args, {'pages': added}, f'{len(added)} pages came into {args.book}: {", ".join(map(str, added)) or "all were there already"}')
+    return _print(args, {'pages': added},
+                  f'{len(added)} pages came into {args.book}: {", ".join(map(str, added)) or "all were there already"}')
 
-# %% ../../nbs/record/90_verbs.ipynb #ef11f420
+# %% ../../nbs/record/90_verbs.ipynb #9e126b75
 ACTIONS = (
-    Action('new', 'Begin a page with a question and what is expected.', 'new --file question.json', _new_arguments, _run_new),
+    Action('new', 'Begin a page with a question and what is expected.', 'new --file question.json', _new_arguments,
+           _run_new),
     Action('seal', 'Close what is expected, before results are attached.', 'seal 1', _page, _run_seal),
-    Action('attach', 'Put documents on a page.', 'attach 1 estimate.json run-1.json --order IG-1042', _attach_arguments, _run_attach),
+    Action('attach', 'Put documents on a page.', 'attach 1 estimate.json run-1.json --order IG-1042',
+           _attach_arguments, _run_attach),
     Action('note', 'Add an observation.', 'note 1 "The second pass was slower."', _note_arguments, _run_note),
-    Action('conclude', 'Add a conclusion.', 'conclude 1 refuted "It did not fit."', _conclude_arguments, _run_conclude),
+    Action('conclude', 'Add a conclusion.', 'conclude 1 refuted "It did not fit."', _conclude_arguments,
+           _run_conclude),
     Action('show', 'Show a page, or check the whole book.', 'show 1', _show_arguments, _run_show),
-    Action('find', 'Find by words, order, GPU, model, status and date.', 'find bfloat16 --gpu h200 --status out_of_memory', _find_arguments, _run_find),
-    Action('support', 'Show a request for help without secrets; save it once it was shown.', 'support 1 --steps "python train.py" --expected "a loss" --error @error.txt', _support_arguments, _run_support),
-    Action('quality', 'Count accepted results and their cost; write the grid of runs.', 'quality 1 --results judged.csv --grid resultats-bruts.csv', _quality_arguments, _run_quality),
-    Action('export', 'Write a page as Markdown, HTML or .eln, or the whole book as an archive.', 'export 1 --format html --output page.html', _export_arguments, _run_export),
-    Action('import', 'Take in the archive of another book.', 'import book.zip --book other.sqlite', _import_arguments, _run_import),
+    Action('find', 'Find by words, order, GPU, model, status and date.',
+           'find bfloat16 --gpu h200 --status out_of_memory', _find_arguments, _run_find),
+    Action('support', 'Show a request for help without secrets; save it once it was shown.',
+           'support 1 --steps "python train.py" --expected "a loss" --error @error.txt', _support_arguments,
+           _run_support),
+    Action('quality', 'Count accepted results and their cost; write the grid of runs.',
+           'quality 1 --results judged.csv --grid resultats-bruts.csv', _quality_arguments, _run_quality),
+    Action('export', 'Write a page as Markdown, HTML or .eln, or the whole book as an archive.',
+           'export 1 --format html --output page.html', _export_arguments, _run_export),
+    Action('import', 'Take in the archive of another book.', 'import book.zip --book other.sqlite', _import_arguments,
+           _run_import),
     Action('compare', 'Hold runs against one another.', 'compare --page 1', _compare_arguments, _run_compare),
 )
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     subparsers = parser.add_subparsers(dest='action', required=True, metavar='ACTION', parser_class=Parser)
     for o in ACTIONS:
-        sub = subparsers.add_parser(o.name, help=o.help, description=o.help, epilog=f'Example:\n  iteragpu record {o.example}', allow_abbrev=False,
+        sub = subparsers.add_parser(o.name, help=o.help, description=o.help,
+                                    epilog=f'Example:\n  iteragpu record {o.example}', allow_abbrev=False,
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
         o.add_arguments(sub)
-        sub.add_argument('--book', default='book.sqlite', metavar='FILE', help='the record book (default book.sqlite)')
+        sub.add_argument('--book', default='book.sqlite', metavar='FILE',
+                         help='the record book (default book.sqlite)')
         sub.add_argument('--json', action='store_true', help='print JSON and nothing else')
         sub.set_defaults(run_action=o.run)
 
-RECORD = Verb('record', 'The record book: questions, what was expected, what came out.', 'iteragpu record find bfloat16 --gpu h200', _add_arguments, lambda args: args.run_action(args))
+RECORD = Verb('record', 'The record book: questions, what was expected, what came out.',
+              'iteragpu record find bfloat16 --gpu h200', _add_arguments, lambda args: args.run_action(args))

@@ -77,7 +77,7 @@ def lab(tmp_path_factory):
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(20)
 
-# %% ../../nbs/tests/conftest.ipynb #86644b23
+# %% ../../nbs/tests/conftest.ipynb #a819d73f
 _READY = '''() => { const s = window.jupyterapp?.shell?.currentWidget?.sessionContext
   return s?.isReady && s.session?.kernel?.status === 'idle' }'''
 _RAN = '''() => { const w = jupyterapp.shell.currentWidget
@@ -113,6 +113,7 @@ class Notebook:
     def picture(self, name: str) -> None:
         "Keep a screenshot, where the package lies in a working copy"
         build = Path(importlib.util.find_spec('iteragpu_lab').origin).parent.parent / 'build'
+        self.out.first.evaluate('o => o.scrollIntoView()')
         if (build.parent / 'nbs').is_dir(): self.page.screenshot(path=build / 'pictures' / f'{name.lower().replace(" ", "-")}.png')
 
     def sticks_out(self) -> int:
@@ -124,7 +125,7 @@ class Notebook:
         "What the cells put out"
         return self.page.locator('.jp-Cell-outputArea')
 
-# %% ../../nbs/tests/conftest.ipynb #a575928e
+# %% ../../nbs/tests/conftest.ipynb #fb308c62
 class Desk:
     "Opens notebooks in the browser"
     def __init__(self, browser, lab: Lab): self.browser, self.lab, self.opened = browser, lab, {}
@@ -136,19 +137,23 @@ class Desk:
         self.opened[key].run_all()
         return self.opened[key]
 
-    def fresh(self, chapter: str = 'cells.ipynb', cells: list[str] | None = None, width: int = 1280, keep: bool = True) -> Notebook:
-        "A page of one's own, with a chapter or with given cells, not run yet"
+    def fresh(self, chapter: str = 'cells.ipynb', cells: list[str] | None = None, width: int = 1280, keep: bool = True, folder: Path | None = None) -> Notebook:
+        "A page of one's own, with a chapter or with given cells, not run yet; in a folder that has the chapter, or in a new one"
+        folder = folder or self._folder(chapter, cells)
+        page = self.browser.new_context(viewport=dict(width=width, height=1000), accept_downloads=True).new_page()
+        page.set_default_timeout(30_000)
+        notebook = Notebook(page, folder)
+        if keep: self.opened[folder.name, chapter] = notebook
+        notebook.open(f'{self.lab.url}/doc/tree/{folder.name}/{chapter}?reset')
+        return notebook
+
+    def _folder(self, chapter: str, cells: list[str] | None) -> Path:
         folder = self.lab.folder / f'desk{len(os.listdir(self.lab.folder))}'
         folder.mkdir()
         shutil.copytree(self.lab.folder / 'examples', folder / 'examples')
         if cells is None: shutil.copy(self.lab.folder / chapter, folder)
         else: (folder / chapter).write_text(json.dumps(_notebook(cells)))
-        page = self.browser.new_context(viewport=dict(width=width, height=1000), accept_downloads=True).new_page()
-        page.set_default_timeout(20_000)
-        notebook = Notebook(page, folder)
-        if keep: self.opened[folder.name] = notebook
-        notebook.open(f'{self.lab.url}/doc/tree/{folder.name}/{chapter}?reset')
-        return notebook
+        return folder
 
     def close(self) -> list[str]: # errors of the pages
         "End every kernel and page"

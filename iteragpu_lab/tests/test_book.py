@@ -22,13 +22,16 @@ from ..record.book import Book, MIGRATIONS, check, migrate
 from ..record.find import find, match
 from ..record.pages import attach, conclude, new_page, note, open_page, seal
 
-# %% ../../nbs/tests/test_book.ipynb #8070c30f
+# %% ../../nbs/tests/test_book.ipynb #c62455b3
 def a_question(text='Does it fit?'):
-    return new(Question, question=text, hypothesis='yes', quantity='peak_allocated_bytes', direction='lower', size='half', threshold='45 %', variable='configuration.dtype',
-               values=('float32', 'bfloat16'), fixed={'batch': 4}, rule='three', stop_rule='three', budget_usd_cents=None)
+    return new(Question, question=text, hypothesis='yes', quantity='peak_allocated_bytes', direction='lower',
+               size='half', threshold='45 %', variable='configuration.dtype',
+               values=('float32', 'bfloat16'), fixed={'batch': 4}, rule='three', stop_rule='three',
+               budget_usd_cents=None)
 
 def a_run(run_id, status='done', text=''):
-    return to_json(new(Measurement, run_id=run_id, status=status, environment={'gpu': {'name': 'NVIDIA H200'}}, configuration={'dtype': 'bfloat16', 'text': text},
+    return to_json(new(Measurement, run_id=run_id, status=status, environment={'gpu': {'name': 'NVIDIA H200'}},
+                       configuration={'dtype': 'bfloat16', 'text': text},
                        effective={}, phases=(PhaseRow(phase='warm_step', repetition=1, elapsed_seconds=1.0),)))
 
 @pytest.fixture
@@ -47,7 +50,8 @@ from iteragpu_lab.tests.test_book import a_question, a_run
 
 def python(code, *args):
     "A process of its own that runs some code with the test's helpers"
-    return subprocess.Popen([sys.executable, '-c', PRELUDE + code, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, '-c', PRELUDE + code, *map(str, args)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
 
 # %% ../../nbs/tests/test_book.ipynb #847026a8
 WRITER = """
@@ -145,7 +149,7 @@ def test_a_limit_on_files_loses_nothing_that_was_written(path):
         assert [o for o, in book.rows('SELECT run_id FROM measurement ORDER BY id')] == [f'r{i}' for i in out.split()]
         assert check(book) == [] and len(out.split()) > 3
 
-# %% ../../nbs/tests/test_book.ipynb #1874af16
+# %% ../../nbs/tests/test_book.ipynb #415349a8
 def test_other_files_are_refused_and_untouched(tmp_path):
     text, other, later = tmp_path / 'a.txt', tmp_path / 'other.sqlite', tmp_path / 'later.sqlite'
     text.write_text('not a database, but long enough to be looked at ' * 40)
@@ -153,7 +157,8 @@ def test_other_files_are_refused_and_untouched(tmp_path):
     con.execute('CREATE TABLE mine (x)')
     con.close()
     with Book(later, create=True) as book: book.con.execute(f'PRAGMA user_version = {len(MIGRATIONS) + 1}')
-    for path, sentence in ((text, 'not a record book'), (other, 'not a record book'), (later, 'later version'), (tmp_path, 'does not exist'), (tmp_path / 'no', 'does not exist')):
+    for path, sentence in ((text, 'not a record book'), (other, 'not a record book'), (later, 'later version'),
+                           (tmp_path, 'does not exist'), (tmp_path / 'no', 'does not exist')):
         before = path.read_bytes() if path.is_file() else None
         with pytest.raises(Refused, match=sentence): Book(path)
         assert (path.read_bytes() if path.is_file() else None) == before
@@ -167,7 +172,7 @@ def test_a_read_only_book_is_refused(path):
             with Book(path) as book: note(book, 1, 'x')
     finally: path.parent.chmod(0o755)
 
-# %% ../../nbs/tests/test_book.ipynb #2771a1ac
+# %% ../../nbs/tests/test_book.ipynb #bc8b600e
 NEXT = (*MIGRATIONS, ("ALTER TABLE page_order ADD COLUMN note TEXT NOT NULL DEFAULT ''",))
 
 def test_a_migration_keeps_the_rows_and_makes_a_copy_first(path):
@@ -181,18 +186,23 @@ def test_a_migration_keeps_the_rows_and_makes_a_copy_first(path):
 
 def test_a_migration_that_fails_changes_nothing(path):
     with Book(path) as book:
-        with pytest.raises(sqlite3.OperationalError): migrate(book.con, path, (*MIGRATIONS, ('CREATE TABLE fresh (x) STRICT', 'ALTER TABLE nothing ADD COLUMN x')))
+        with pytest.raises(sqlite3.OperationalError):
+            migrate(book.con, path, (*MIGRATIONS,
+                                     ('CREATE TABLE fresh (x) STRICT', 'ALTER TABLE nothing ADD COLUMN x')))
     with Book(path) as book:
         assert book.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'fresh'") == [(0,)]
         assert book.copy is None
 
-# %% ../../nbs/tests/test_book.ipynb #145fcc0a
+# %% ../../nbs/tests/test_book.ipynb #8432ca2f
 @pytest.mark.parametrize('statement', [
-    "UPDATE measurement SET status = 'done'", "DELETE FROM measurement", "UPDATE document SET content = ''", "DELETE FROM document", "UPDATE seal SET sha256 = sha256",
-    "DELETE FROM seal", "DELETE FROM page", "UPDATE page SET question = '{}'", "UPDATE note SET text = ''", "DELETE FROM conclusion",
+    "UPDATE measurement SET status = 'done'", "DELETE FROM measurement", "UPDATE document SET content = ''",
+    "DELETE FROM document", "UPDATE seal SET sha256 = sha256",
+    "DELETE FROM seal", "DELETE FROM page", "UPDATE page SET question = '{}'", "UPDATE note SET text = ''",
+    "DELETE FROM conclusion",
     "INSERT INTO estimate (page, sha256, at) SELECT page, sha256, at FROM measurement",
     "INSERT INTO attachment (page, sha256, kind, at) SELECT page, sha256, kind, at FROM measurement",
-    "INSERT INTO note (page, at, kind, text) VALUES (77, '', 'observation', 'x')", "INSERT INTO note (page, at, kind, text) VALUES (1, 5.5, 'else', x'00')"])
+    "INSERT INTO note (page, at, kind, text) VALUES (77, '', 'observation', 'x')",
+    "INSERT INTO note (page, at, kind, text) VALUES (1, 5.5, 'else', x'00')"])
 def test_plain_sql_cannot_break_the_rules(path, statement):
     with Book(path) as book:
         attach(book, 1, a_run('r', 'out_of_memory'))

@@ -12,7 +12,7 @@ from .conftest import COMMAND, THEMES
 
 pytestmark = pytest.mark.browser
 
-# %% ../../nbs/tests/test_browser_choose.ipynb #4a96c7af
+# %% ../../nbs/tests/test_browser_choose.ipynb #fa5bc662
 def test_a_choice_is_like_the_commands(desk, lab):
     n = desk.show('2_choose.ipynb')
     form = n.out.first
@@ -35,7 +35,7 @@ def test_what_is_rejected_says_why(desk):
     form.get_by_role('row').filter(has_text='short of the need on each card').first.wait_for()
     form.get_by_label('Estimate', exact=True).fill('none.json')
     form.get_by_role('alert').filter(has_text='none.json does not exist').wait_for()
-    assert form.locator('svg').count() == 0
+    form.locator('svg[role=img]').first.wait_for(state='detached')
 
 # %% ../../nbs/tests/test_browser_choose.ipynb #b0bfdbc8
 @pytest.mark.parametrize('theme', THEMES)

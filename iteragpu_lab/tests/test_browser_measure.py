@@ -49,7 +49,7 @@ def _says(n, words: str):
     "The form's state line with these words"
     return n.out.get_by_role('status').filter(has_text=words).first
 
-# %% ../../nbs/tests/test_browser_measure.ipynb #39162f5d
+# %% ../../nbs/tests/test_browser_measure.ipynb #513147e8
 def test_rows_come_in_and_the_document_is_that_of_the_file(run):
     n = run(0.1)
     n.run_all()
@@ -60,7 +60,7 @@ def test_rows_come_in_and_the_document_is_that_of_the_file(run):
     _says(n, 'Done').wait_for()
     assert 'warm_forward, largest of 5' in n.out.locator('svg[aria-label*="Peaks of the phases"]').get_attribute('aria-label')
     n.out.get_by_role('tab', name='Rows').click()
-    assert n.out.get_by_role('row').filter(has_text='warm_forward').count() == 5
+    n.out.get_by_role('row').filter(has_text='warm_forward').nth(4).wait_for()
     n.out.get_by_role('tab', name='Document').click()
     with n.page.expect_download() as download: n.out.get_by_role('button', name='Download', exact=True).click()
     assert json.loads(download.value.path().read_text()) == json.loads((n.folder / 'm.json').read_text())

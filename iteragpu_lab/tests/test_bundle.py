@@ -10,7 +10,8 @@ __all__ = ['INTERPRETERS', 'BAD', 'folder', 'bare', 'package', 'without_moment',
            'test_every_name_of_a_script_is_defined', 'test_an_undefined_name_is_seen', 'test_the_notebook_runs_alone',
            'test_the_notebook_is_valid_and_has_no_outputs', 'test_two_builds_are_the_same_bytes',
            'test_the_manifest_lists_nine_names_and_eight_hashes', 'rewritten', 'test_a_changed_archive_is_refused',
-           'test_a_size_that_lies_is_found', 'test_no_archive_at_all', 'test_the_command_says_which_member_is_wrong']
+           'test_a_size_that_lies_is_found', 'test_a_member_that_is_a_link_is_found', 'test_no_archive_at_all',
+           'test_the_licence_is_the_project_s_own', 'test_the_command_says_which_member_is_wrong']
 
 # %% ../../nbs/tests/test_bundle.ipynb #e324d84a
 import builtins, dis, hashlib, json, os, shlex, shutil, struct, subprocess, sys, types, zipfile
@@ -135,13 +136,18 @@ def test_the_manifest_lists_nine_names_and_eight_hashes(folder):
         if o['name'] == 'MANIFEST.json': assert 'sha256' not in o
         else: assert o['sha256'] == hashlib.sha256((folder/o['name']).read_bytes()).hexdigest()
 
-# %% ../../nbs/tests/test_bundle.ipynb #a3975082
+# %% ../../nbs/tests/test_bundle.ipynb #92e0bdd5
+def _regular(name, mode=0o100644):
+    info = zipfile.ZipInfo(name)
+    info.external_attr, info.compress_type = mode << 16, zipfile.ZIP_DEFLATED
+    return info
+
 def rewritten(path, change):
     "The archive with its list of (name, data) pairs changed"
     with zipfile.ZipFile(bundle.build(path/'good')) as z: pairs = [(o.filename, z.read(o)) for o in z.infolist()]
     out = path/'changed.zip'
     with zipfile.ZipFile(out, 'w', zipfile.ZIP_DEFLATED) as z:
-        for name, data in change(pairs): z.writestr(name, data)
+        for name, data in change(pairs): z.writestr(_regular(name), data)
     return out
 
 BAD = {
@@ -152,6 +158,8 @@ BAD = {
     'a path out of the folder': (lambda p: [*p, ('iteragpu-lab-v1/../../evil', b'')], 'evil'),
     'an absolute path': (lambda p: [*p, ('/etc/evil', b'')], 'evil'),
     'a bomb': (lambda p: [(n, bytes(200 * 2**20) if n.endswith('README.md') else d) for n, d in p], 'README.md'),
+    'a manifest that lists a member twice': (lambda p: [(n, json.dumps({'members': json.loads(d)['members'] * 2}).encode() if n.endswith('MANIFEST.json') else d) for n, d in p], 'MANIFEST.json'),
+    'a manifest nested too deep': (lambda p: [(n, b'[' * 200_000 if n.endswith('MANIFEST.json') else d) for n, d in p], 'MANIFEST.json'),
     'a broken manifest': (lambda p: [(n, b'[]' if n.endswith('MANIFEST.json') else d) for n, d in p], 'MANIFEST.json'),
 }
 
@@ -161,7 +169,7 @@ def test_a_changed_archive_is_refused(name, tmp_path):
     change, word = BAD.get(name, (lambda p: [*p, p[0]], 'twice'))
     with pytest.raises(Refused, match=word): bundle.check(rewritten(tmp_path, change))
 
-# %% ../../nbs/tests/test_bundle.ipynb #a8844bce
+# %% ../../nbs/tests/test_bundle.ipynb #df725123
 def test_a_size_that_lies_is_found(tmp_path):
     data = bytearray(bundle.build(tmp_path/'good').read_bytes())
     at = data.index(b'PK\x01\x02')
@@ -170,8 +178,21 @@ def test_a_size_that_lies_is_found(tmp_path):
     lying.write_bytes(data)
     with pytest.raises(Refused): bundle.check(lying)
 
+def test_a_member_that_is_a_link_is_found(tmp_path):
+    with zipfile.ZipFile(bundle.build(tmp_path/'good')) as z: pairs = [(o.filename, z.read(o)) for o in z.infolist()]
+    with zipfile.ZipFile(tmp_path/'link.zip', 'w') as z:
+        for name, data in pairs: z.writestr(_regular(name, 0o120777 if name.endswith('README.md') else 0o100644), data)
+    with pytest.raises(Refused, match='README.md.*is not a regular file'): bundle.check(tmp_path/'link.zip')
+
 def test_no_archive_at_all(tmp_path):
-    with pytest.raises(Refused, match='folder does not exist|does not exist'): bundle.check(tmp_path/'none.zip')
+    with pytest.raises(Refused, match='none.zip does not exist'): bundle.check(tmp_path/'none.zip')
+    with pytest.raises(Refused, match='is not a file'): bundle.check('/dev/zero')
+    assert main(['bundle', '--check', '']) == 2
+
+def test_the_licence_is_the_project_s_own():
+    root = Path(bundle.__file__).parent.parent/'LICENSE.txt'
+    if not root.exists(): pytest.skip('an installed package has no working copy to compare with')
+    assert bundle.members()['LICENSE.txt'] == root.read_bytes()
 
 def test_the_command_says_which_member_is_wrong(tmp_path, capsys):
     bad = rewritten(tmp_path, BAD['a changed member'][0])

@@ -17,20 +17,22 @@ __all__ = ['JSON', 'ENTRY', 'MIXTURE', 'CASES', 'METHODS', 'FIELDS', 'test_every
            'test_a_gguf_that_is_cut_off_is_refused_wherever_it_is_cut',
            'test_a_gguf_with_changed_bytes_is_read_or_refused', 'test_a_forged_array_length_is_refused_at_once',
            'test_gptq_checkpoints_take_what_was_measured', 'test_roles',
-           'test_any_quantization_config_is_read_or_refused']
+           'test_headers_agree_with_the_layouts_of_the_formats', 'test_any_quantization_config_is_read_or_refused']
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #c3dd606f
+# %% ../../nbs/tests/test_checkpoints.ipynb #862546ef
 import json, os, struct, time
 from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from ..documents import Refused
+from ..estimate.formats import weight_bytes, weight_format
 from ..estimate.checkpoints import Tensor, parse_safetensors, parts, quantization, read_checkpoint, read_gguf, read_safetensors
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #c3995f8f
+# %% ../../nbs/tests/test_checkpoints.ipynb #e9ad45bb
 def test_every_dtype_of_the_library(tmp_path):
     torch, save = pytest.importorskip('torch'), pytest.importorskip('safetensors.torch').save_file
-    dtypes = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2, torch.int64, torch.int32,
+    dtypes = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2,
+              torch.int64, torch.int32,
               torch.int16, torch.int8, torch.uint8, torch.bool)
     made = {f't{i}': torch.zeros(3, i + 1, dtype=dtype) for i, dtype in enumerate(dtypes)}
     save(made, tmp_path / 'model.safetensors', metadata={'format': 'pt'})
@@ -50,10 +52,11 @@ def test_types_below_a_byte_agree_with_the_library(dtype, bits):
         except Refused: ours = None
         assert ours == theirs
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #a3c3a66d
+# %% ../../nbs/tests/test_checkpoints.ipynb #5108fd38
 def _tiny(tied):
     torch, transformers = pytest.importorskip('torch'), pytest.importorskip('transformers')
-    config = transformers.LlamaConfig(vocab_size=512, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4,
+    config = transformers.LlamaConfig(vocab_size=512, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
+                                      num_attention_heads=4,
                                       num_key_value_heads=2, tie_word_embeddings=tied, dtype='bfloat16')
     return transformers.LlamaForCausalLM(config).to(torch.bfloat16)
 
@@ -87,7 +90,7 @@ def test_storages_shared_by_save_model_are_counted_once(tmp_path):
     found = read_checkpoint(tmp_path)
     assert found.resident_bytes == 8 * 8 * 4 and any('share the tensor' in o for o in found.notes)
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #34f21e06
+# %% ../../nbs/tests/test_checkpoints.ipynb #497f52bd
 def _sharded(folder):
     save = pytest.importorskip('safetensors.numpy').save_file
     import numpy
@@ -109,7 +112,8 @@ def test_an_index_that_does_not_agree_is_refused(tmp_path, change, sentence):
 def test_a_shard_with_a_tensor_of_another_is_refused(tmp_path):
     import numpy
     index = _sharded(tmp_path)
-    pytest.importorskip('safetensors.numpy').save_file({'a': numpy.zeros(4, 'float32'), 'b': numpy.zeros(6, 'float16')}, tmp_path / 'm-1.safetensors')
+    pytest.importorskip('safetensors.numpy').save_file({'a': numpy.zeros(4, 'float32'),
+                                                        'b': numpy.zeros(6, 'float16')}, tmp_path / 'm-1.safetensors')
     (tmp_path / 'model.safetensors.index.json').write_text(json.dumps(index))
     with pytest.raises(Refused, match="holds tensor 'b'"): read_checkpoint(tmp_path)
 
@@ -119,10 +123,11 @@ def test_a_wrong_total_is_noted_and_the_headers_win(tmp_path):
     found = read_checkpoint(tmp_path)
     assert found.resident_bytes == 28 and 'states 99 B' in found.notes[0]
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #5ec3bc69
+# %% ../../nbs/tests/test_checkpoints.ipynb #57fe0586
 def _sparse_shard(path, prefix, tensors, data_bytes):
     step = data_bytes // tensors // 2 * 2
-    header = json.dumps({f'{prefix}.{i}.weight': {'dtype': 'BF16', 'shape': [step // 2], 'data_offsets': [i * step, (i + 1) * step]}
+    header = json.dumps({f'{prefix}.{i}.weight': {'dtype': 'BF16', 'shape': [step // 2],
+                                                  'data_offsets': [i * step, (i + 1) * step]}
                          for i in range(tensors)}).encode()
     with open(path, 'wb') as f:
         f.write(struct.pack('<Q', len(header)) + header)
@@ -145,7 +150,7 @@ def test_a_terabyte_is_sized_from_its_headers(tmp_path):
     assert found.tensors == 90_000 and found.resident_bytes > 10**12
     assert _bytes_read() - before < headers + len(index) + 2**20
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #7b7e1644
+# %% ../../nbs/tests/test_checkpoints.ipynb #4af536a0
 def _header(entries): return json.dumps(entries).encode()
 
 @settings(max_examples=300, deadline=None)
@@ -156,7 +161,8 @@ def test_arbitrary_bytes_are_refused_not_crashed_on(header, data_bytes):
         except Refused: pass
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=120), st.sampled_from([0, 1, 8, 100, 2**31, 2**63, 2**64 - 1]), st.sampled_from(['m.safetensors', 'm.gguf']))
+@given(st.binary(max_size=120), st.sampled_from([0, 1, 8, 100, 2**31, 2**63, 2**64 - 1]),
+       st.sampled_from(['m.safetensors', 'm.gguf']))
 def test_arbitrary_files_are_refused_not_crashed_on(tmp_path, data, length, name):
     pytest.importorskip('gguf')
     for raw in (data, struct.pack('<Q', length) + data, b'GGUF' + struct.pack('<IQQ', 3, length, len(data)) + data):
@@ -164,8 +170,10 @@ def test_arbitrary_files_are_refused_not_crashed_on(tmp_path, data, length, name
         try: read_checkpoint(tmp_path / name)
         except Refused: pass
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-                    lambda o: st.lists(o, max_size=3) | st.dictionaries(st.text(max_size=8), o, max_size=3), max_leaves=8)
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+                    | st.text(max_size=8),
+                    lambda o: st.lists(o, max_size=3) | st.dictionaries(st.text(max_size=8), o, max_size=3),
+                    max_leaves=8)
 ENTRY = st.fixed_dictionaries({'dtype': st.sampled_from(['U8', 'BF16', 'F4', 'F6_E2M3', 'X']) | JSON,
                                'shape': st.lists(st.integers(-1, 5), max_size=3) | JSON,
                                'data_offsets': st.lists(st.integers(-1, 30), min_size=1, max_size=3) | JSON})
@@ -176,7 +184,7 @@ def test_odd_headers_are_refused_not_crashed_on(entries, data_bytes):
     try: parse_safetensors(_header(entries), data_bytes, 'm')
     except Refused: pass
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #e97cce7f
+# %% ../../nbs/tests/test_checkpoints.ipynb #5ed6dda8
 @st.composite
 def nearly_valid(draw):
     "A header of up to four tensors, right or off by a little, and the bytes that follow it"
@@ -186,7 +194,8 @@ def nearly_valid(draw):
         shape = draw(st.lists(st.integers(0, 6), max_size=3))
         n = bits
         for size in shape: n *= size
-        begin, end = at + draw(st.sampled_from([0]*12 + [1, -1])), at + n // 8 + draw(st.sampled_from([0]*12 + [1, -1]))
+        begin, end = at + draw(st.sampled_from([0]*12 + [1, -1])), at + n // 8 + draw(st.sampled_from([0]*12
+                                                                                                      + [1, -1]))
         entries[name] = {'dtype': dtype, 'shape': shape, 'data_offsets': [max(begin, 0), max(end, 0)]}
         at = max(end, 0)
     return entries, max(at + draw(st.sampled_from([0]*8 + [1, -1])), 0)
@@ -197,7 +206,9 @@ def test_accepts_what_the_library_accepts(case):
     deserialize = pytest.importorskip('safetensors').deserialize
     entries, data_bytes = case
     header = _header(entries)
-    try: theirs = {k: len(v['data']) for k, v in deserialize(struct.pack('<Q', len(header)) + header + bytes(data_bytes))}
+    try:
+        theirs = {k: len(v['data']) for k, v in deserialize(struct.pack('<Q', len(header)) + header
+                                                            + bytes(data_bytes))}
     except Exception: theirs = None
     try: ours = {o.name: o.bytes for o in parse_safetensors(header, data_bytes, 'm')[0]}
     except Refused: ours = None
@@ -212,14 +223,15 @@ def test_a_shape_that_would_take_forever_to_multiply_is_refused_at_once():
 def test_a_name_that_stands_twice_among_many_is_found_at_once():
     names = [f'"{i}":{{}}' for i in range(200_000)]
     start = time.perf_counter()
-    with pytest.raises(Refused, match='stands twice'): parse_safetensors('{{{}}}'.format(','.join([*names, names[-1]])).encode(), 0, 'm')
+    with pytest.raises(Refused, match='stands twice'):
+        parse_safetensors('{{{}}}'.format(','.join([*names, names[-1]])).encode(), 0, 'm')
     assert time.perf_counter() - start < 10
 
 @pytest.mark.parametrize('depth', [10, 100_000])
 def test_a_deep_header_is_refused(depth):
     with pytest.raises(Refused): parse_safetensors(b'{"a":' + b'[' * depth + b']' * depth + b'}', 0, 'm')
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #542e8dcf
+# %% ../../nbs/tests/test_checkpoints.ipynb #de5367f6
 def _write_gguf(path, types, extra=()):
     gguf, numpy = pytest.importorskip('gguf'), pytest.importorskip('numpy')
     w = gguf.GGUFWriter(str(path), 'llama')
@@ -229,7 +241,8 @@ def _write_gguf(path, types, extra=()):
     for i, name in enumerate(types):
         kind = gguf.GGMLQuantizationType[name]
         elements, size = gguf.GGML_QUANT_SIZES[kind]
-        if elements == 1: w.add_tensor(f'blk.{i}.weight', numpy.zeros((3, 256), dict(F32='float32', F16='float16')[name]))
+        if elements == 1:
+            w.add_tensor(f'blk.{i}.weight', numpy.zeros((3, 256), dict(F32='float32', F16='float16')[name]))
         else: w.add_tensor(f'blk.{i}.weight', numpy.zeros((3, 256 // elements * size), 'uint8'), raw_dtype=kind)
     w.write_header_to_file()
     w.write_kv_data_to_file()
@@ -267,18 +280,20 @@ def test_a_gguf_with_changed_bytes_is_read_or_refused(tmp_path, data):
     path = tmp_path / 'm.gguf'
     if not path.exists(): _write_gguf(path, ('Q4_K', 'F32'))
     raw = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 4))): raw[data.draw(st.integers(0, 1400))] = data.draw(st.integers(0, 255))
+    for _ in range(data.draw(st.integers(1, 4))):
+        raw[data.draw(st.integers(0, 1400))] = data.draw(st.integers(0, 255))
     (tmp_path / 'changed.gguf').write_bytes(raw)
     try: read_gguf(tmp_path / 'changed.gguf')
     except Refused: pass
 
 def test_a_forged_array_length_is_refused_at_once(tmp_path):
     pytest.importorskip('gguf')
-    forged = b'GGUF' + struct.pack('<IQQ', 3, 0, 1) + struct.pack('<Q', 1) + b'k' + struct.pack('<IIQ', 9, 0, 2**40) + bytes(64)
+    forged = b'GGUF' + struct.pack('<IQQ', 3, 0, 1) + struct.pack('<Q', 1) + b'k' + struct.pack('<IIQ', 9, 0,
+                                                                                                2**40) + bytes(64)
     (tmp_path / 'm.gguf').write_bytes(forged)
     with pytest.raises(Refused, match='1,099,511,627,776 array elements'): read_gguf(tmp_path / 'm.gguf')
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #f07394b6
+# %% ../../nbs/tests/test_checkpoints.ipynb #3f3b2860
 def _gptq_linear(name, rows, columns, group):
     "The tensors of one linear layer at 4 bits; `group` inputs share a scale"
     groups = rows // group
@@ -290,11 +305,15 @@ def _gptq_linear(name, rows, columns, group):
 
 def _gptq_llama(layers, h, kv, f, group):
     "The tensors of a Llama-like model with 32,000 tokens, packed by GPTQ"
-    linears = dict(q_proj=(h, h), k_proj=(h, kv), v_proj=(h, kv), o_proj=(h, h), gate_proj=(h, f), up_proj=(h, f), down_proj=(f, h))
+    linears = dict(q_proj=(h, h), k_proj=(h, kv), v_proj=(h, kv), o_proj=(h, h), gate_proj=(h, f), up_proj=(h, f),
+                   down_proj=(f, h))
     for i in range(layers):
-        for name, (rows, columns) in linears.items(): yield from _gptq_linear(f'model.layers.{i}.{name}', rows, columns, group or rows)
-        for name in ('input_layernorm', 'post_attention_layernorm'): yield Tensor(f'model.layers.{i}.{name}.weight', 'F16', (h,), h, 2 * h)
-    for name in ('model.embed_tokens', 'lm_head'): yield Tensor(f'{name}.weight', 'F16', (32_000, h), 32_000 * h, 64_000 * h)
+        for name, (rows, columns) in linears.items():
+            yield from _gptq_linear(f'model.layers.{i}.{name}', rows, columns, group or rows)
+        for name in ('input_layernorm', 'post_attention_layernorm'):
+            yield Tensor(f'model.layers.{i}.{name}.weight', 'F16', (h,), h, 2 * h)
+    for name in ('model.embed_tokens', 'lm_head'):
+        yield Tensor(f'{name}.weight', 'F16', (32_000, h), 32_000 * h, 64_000 * h)
     yield Tensor('model.norm.weight', 'F16', (h,), h, 2 * h)
 
 @pytest.mark.parametrize('layers, h, kv, f, group, parameters, measured', [
@@ -307,7 +326,7 @@ def test_gptq_checkpoints_take_what_was_measured(layers, h, kv, f, group, parame
     assert sum(o.parameters for o in found) == parameters
     assert 0 <= measured - explained <= 20_000_000
 
-# %% ../../nbs/tests/test_checkpoints.ipynb #d998e6c9
+# %% ../../nbs/tests/test_checkpoints.ipynb #d294c0ea
 def _t(name, dtype, *shape):
     bits = dict(U8=8, I8=8, I32=32, F16=16, BF16=16, F32=32, F8_E4M3=8)[dtype]
     n = 1
@@ -315,14 +334,19 @@ def _t(name, dtype, *shape):
     return Tensor(name, dtype, shape, n, n * bits // 8)
 
 CASES = {
-    'nf4, scales quantized again': ([_t('q.weight', 'U8', 8192, 1), _t('q.weight.absmax', 'U8', 256), _t('q.weight.quant_map', 'F32', 16),
-        _t('q.weight.nested_absmax', 'F32', 1), _t('q.weight.nested_quant_map', 'F32', 256), _t('q.weight.quant_state.bitsandbytes__nf4', 'U8', 80)], 16384, 8192),
+    'nf4, scales quantized again': ([_t('q.weight', 'U8', 8192, 1), _t('q.weight.absmax', 'U8', 256),
+                                     _t('q.weight.quant_map', 'F32', 16),
+        _t('q.weight.nested_absmax', 'F32', 1), _t('q.weight.nested_quant_map', 'F32', 256),
+        _t('q.weight.quant_state.bitsandbytes__nf4', 'U8', 80)], 16384, 8192),
     'int8': ([_t('q.weight', 'I8', 64, 32), _t('q.SCB', 'F32', 64), _t('q.weight_format', 'U8')], 2048, 2048),
-    'awq': ([_t('q.qweight', 'I32', 128, 16), _t('q.qzeros', 'I32', 1, 16), _t('q.scales', 'F16', 1, 128)], 128 * 128, 128 * 16 * 4),
+    'awq': ([_t('q.qweight', 'I32', 128, 16), _t('q.qzeros', 'I32', 1, 16), _t('q.scales', 'F16', 1, 128)], 128 * 128,
+            128 * 16 * 4),
     'fp8 in tiles': ([_t('q.weight', 'F8_E4M3', 256, 256), _t('q.weight_scale_inv', 'F32', 2, 2)], 65536, 65536),
-    'mxfp4': ([_t('mlp.gate_up_proj_blocks', 'U8', 4, 64, 2, 16), _t('mlp.gate_up_proj_scales', 'U8', 4, 64, 2), _t('mlp.gate_up_proj_bias', 'BF16', 4, 64)],
+    'mxfp4': ([_t('mlp.gate_up_proj_blocks', 'U8', 4, 64, 2, 16), _t('mlp.gate_up_proj_scales', 'U8', 4, 64, 2),
+               _t('mlp.gate_up_proj_bias', 'BF16', 4, 64)],
         4 * 64 * 2 * 32 + 256, 4 * 64 * 2 * 16 + 512),
-    'nvfp4': ([_t('q.weight', 'U8', 64, 32), _t('q.weight_scale', 'F8_E4M3', 64, 4), _t('q.weight_scale_2', 'F32'), _t('q.input_scale', 'F32')], 4096, 2048),
+    'nvfp4': ([_t('q.weight', 'U8', 64, 32), _t('q.weight_scale', 'F8_E4M3', 64, 4), _t('q.weight_scale_2', 'F32'),
+               _t('q.input_scale', 'F32')], 4096, 2048),
     'a parameter called scales': ([_t('mix.scales', 'F32', 7), _t('mix.weight', 'F32', 7)], 14, 56)}
 
 @pytest.mark.parametrize('case', CASES)
@@ -333,9 +357,27 @@ def test_roles(case):
     assert sum(o.bytes for o in found if o.role != 'quantization metadata') == weight_bytes
     assert sum(o.bytes for o in found) == sum(o.bytes for o in tensors)
 
-METHODS = st.sampled_from(['bitsandbytes', 'gptq', 'awq', 'fp8', 'fbgemm_fp8', 'mxfp4', 'modelopt', 'compressed-tensors', None])
-FIELDS = st.sampled_from(['bits', 'group_size', 'load_in_4bit', 'load_in_8bit', 'bnb_4bit_quant_type', 'weight_block_size', 'modules_to_not_convert',
-                          'ignore', 'quant_algo', 'config_groups', 'kv_cache_scheme', 'w_bit', 'q_group_size', 'activation_scheme'])
+@pytest.mark.parametrize('name, tensors', [
+    ('gptq', [_t('q.qweight', 'I32', 512, 1024), _t('q.qzeros', 'I32', 32, 128), _t('q.scales', 'F16', 32, 1024),
+              _t('q.g_idx', 'I32', 4096)]),
+    ('awq', [_t('q.qweight', 'I32', 4096, 128), _t('q.qzeros', 'I32', 32, 128), _t('q.scales', 'F16', 32, 1024)]),
+    ('fp8-block', [_t('q.weight', 'F8_E4M3', 1024, 4096), _t('q.weight_scale_inv', 'F32', 8, 32)]),
+    ('mxfp4', [_t('q_blocks', 'U8', 1024, 128, 16), _t('q_scales', 'U8', 1024, 128)]),
+    ('nvfp4', [_t('q.weight', 'U8', 1024, 2048), _t('q.weight_scale', 'F8_E4M3', 1024, 256),
+               _t('q.weight_scale_2', 'F32')])])
+def test_headers_agree_with_the_layouts_of_the_formats(name, tensors):
+    found = parts(tensors)
+    packed, metadata = weight_bytes(weight_format(name), 1024, 4096)
+    assert sum(o.bytes for o in found if o.role != 'quantization metadata') == packed
+    assert sum(o.bytes for o in found if o.role == 'quantization metadata') == metadata
+    assert sum(o.parameters for o in found) == 1024 * 4096
+
+METHODS = st.sampled_from(['bitsandbytes', 'gptq', 'awq', 'fp8', 'fbgemm_fp8', 'mxfp4', 'modelopt',
+                           'compressed-tensors', None])
+FIELDS = st.sampled_from(['bits', 'group_size', 'load_in_4bit', 'load_in_8bit', 'bnb_4bit_quant_type',
+                          'weight_block_size', 'modules_to_not_convert',
+                          'ignore', 'quant_algo', 'config_groups', 'kv_cache_scheme', 'w_bit', 'q_group_size',
+                          'activation_scheme'])
 
 @settings(max_examples=300, deadline=None)
 @given(METHODS, st.dictionaries(FIELDS, JSON, max_size=5))

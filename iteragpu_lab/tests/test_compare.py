@@ -9,7 +9,7 @@ __all__ = ['MIB', 'WRONG', 'OTHER', 'an_estimate', 'a_run', 'test_exact_estimate
            'test_a_run_without_rows', 'test_traced_phases', 'test_lines_of_a_traced_estimate', 'test_errors_add_up',
            'files', 'test_command', 'test_calibration', 'test_unusable_files']
 
-# %% ../../nbs/tests/test_compare.ipynb #e54106d5
+# %% ../../nbs/tests/test_compare.ipynb #621a0a59
 import json
 from dataclasses import replace
 import pytest
@@ -18,7 +18,7 @@ from ..cli import main
 from ..documents import (Estimate, Line, Measurement, Peak, PhaseRow, Refused, new, to_json,
                                     write_new)
 from ..reading import read
-from ..record.compare import calibrate, compare, compared, explanation_of
+from ..record.compare import compare, compared, explanation_of
 
 # %% ../../nbs/tests/test_compare.ipynb #01179062
 MIB = 2**20

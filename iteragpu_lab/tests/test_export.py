@@ -9,7 +9,7 @@ __all__ = ['NASTY', 'a_question', 'book', 'test_the_crate_is_read_by_rocrate',
            'test_a_page_that_went_on_elsewhere_is_refused', 'test_an_archive_of_something_else_is_refused',
            'test_a_changed_archive_is_refused_or_the_same']
 
-# %% ../../nbs/tests/test_export.ipynb #4a30bb61
+# %% ../../nbs/tests/test_export.ipynb #80812812
 import hashlib, io, json, zipfile
 from html.parser import HTMLParser
 import pytest
@@ -22,7 +22,9 @@ from ..record.render import page_html, page_markdown
 
 NASTY = '<script>alert("x")</script> & </blockquote> <img src=x onerror=y> | `a` \\ # b'
 
-def a_question(text): return new(Question, question=text, hypothesis=text, quantity='q', direction='lower', size='s', threshold='t', variable='v', values=('a',), fixed={text: text}, rule='r', stop_rule='s', budget_usd_cents=None)
+def a_question(text):
+    return new(Question, question=text, hypothesis=text, quantity='q', direction='lower', size='s', threshold='t',
+               variable='v', values=('a',), fixed={text: text}, rule='r', stop_rule='s', budget_usd_cents=None)
 
 @pytest.fixture
 def book(tmp_path):
@@ -30,30 +32,36 @@ def book(tmp_path):
     with Book(tmp_path / 'book.sqlite', create=True) as book:
         page = new_page(book, a_question(NASTY))
         seal(book, page, '2026-01-01T00:00:00.000000Z')
-        for name in ('mlp-8x512x4096-bfloat16', 'mlp-8x512x4096-float32', 'out-of-memory-cold_forward'): attach_file(book, page, data_path('reference-runs', 'h200', f'{name}.json'))
+        for name in ('mlp-8x512x4096-bfloat16', 'mlp-8x512x4096-float32', 'out-of-memory-cold_forward'):
+            attach_file(book, page, data_path('reference-runs', 'h200', f'{name}.json'))
         note(book, page, NASTY)
         conclude(book, page, 'inconclusive', NASTY)
         add_order(book, page, 'IG-1042')
         new_page(book, a_question('A draft?'))
         yield book
 
-# %% ../../nbs/tests/test_export.ipynb #da7d0b8b
+# %% ../../nbs/tests/test_export.ipynb #672730ed
 def _unpacked(book, folder):
     with zipfile.ZipFile(io.BytesIO(page_eln(book, 1))) as z: z.extractall(folder)
     return next(folder.iterdir())
 
 def test_the_crate_is_read_by_rocrate(book, tmp_path):
-    ROCrate = pytest.importorskip('rocrate.rocrate', reason='validating a crate needs the package rocrate (dev extra)').ROCrate
+    ROCrate = pytest.importorskip('rocrate.rocrate',
+                                  reason='validating a crate needs the package rocrate (dev extra)').ROCrate
     root = _unpacked(book, tmp_path / 'out')
     crate = ROCrate(root)
     files = [o for o in crate.data_entities if o.type == 'File']
-    assert {str(o.relative_to(root)) for o in root.rglob('*') if o.is_file()} - {'ro-crate-metadata.json'} == {o.id for o in files}
+    assert {str(o.relative_to(root)) for o in root.rglob('*') if o.is_file()} - {'ro-crate-metadata.json'} == {o.id
+                                                                                                               for o in files}
     for o in files:
         content = (root / o.id).read_bytes()
         assert (o['contentSize'], o['sha256']) == (str(len(content)), hashlib.sha256(content).hexdigest())
     runs = crate.get_by_type('CreateAction')
-    assert sorted(o['actionStatus'].rpartition('/')[2] if isinstance(o['actionStatus'], str) else o['actionStatus'].id.rpartition('/')[2] for o in runs) == ['CompletedActionStatus'] * 2 + ['FailedActionStatus']
-    assert all(o['result'].id in {f.id for f in files} and o['instrument'].type == 'SoftwareApplication' for o in runs)
+    assert sorted(o['actionStatus'].rpartition('/')[2] if isinstance(o['actionStatus'], str)
+                  else o['actionStatus'].id.rpartition('/')[2]
+                  for o in runs) == ['CompletedActionStatus'] * 2 + ['FailedActionStatus']
+    assert all(o['result'].id in {f.id for f in files} and o['instrument'].type == 'SoftwareApplication'
+               for o in runs)
     crate.write(tmp_path / 'again')
 
 def test_every_reference_in_the_crate_leads_somewhere(book, tmp_path):
@@ -66,10 +74,12 @@ def test_every_reference_in_the_crate_leads_somewhere(book, tmp_path):
             else: yield from (r for v in value.values() for r in references(v))
         if isinstance(value, list): yield from (r for v in value for r in references(v))
     outside = {r for o in graph for r in references({k: v for k, v in o.items() if k != '@id'})} - set(ids)
-    assert outside == {'https://w3id.org/ro/crate/1.1', 'http://schema.org/CompletedActionStatus', 'http://schema.org/FailedActionStatus'}
-    assert 'alice' not in json.dumps(graph) and all(o.get('name') == 'the renter' for o in graph if o['@type'] == 'Person')
+    assert outside == {'https://w3id.org/ro/crate/1.1', 'http://schema.org/CompletedActionStatus',
+                       'http://schema.org/FailedActionStatus'}
+    assert 'alice' not in json.dumps(graph) and all(o.get('name') == 'the renter' for o in graph
+                                                    if o['@type'] == 'Person')
 
-# %% ../../nbs/tests/test_export.ipynb #b1df8ec5
+# %% ../../nbs/tests/test_export.ipynb #e07e8413
 class Tags(HTMLParser):
     "Every tag with its attributes"
     def __init__(self, text):
@@ -84,18 +94,20 @@ class Tags(HTMLParser):
 def test_a_page_in_html_holds_no_foreign_markup(book):
     tags = Tags(page_html(book, 1))
     assert tags.open == []
-    assert {o for o, _ in tags.found} <= {'html', 'head', 'meta', 'title', 'style', 'body', 'h1', 'h2', 'p', 'strong', 'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td'}
+    assert {o for o, _ in tags.found} <= {'html', 'head', 'meta', 'title', 'style', 'body', 'h1', 'h2', 'p', 'strong',
+                                          'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td'}
     assert not [a for _, attrs in tags.found for a in attrs if a.startswith('on') or a in ('src', 'href')]
 
 def test_a_page_in_markdown_keeps_its_shape(book):
     text = page_markdown(book, 1)
-    assert [o for o in text.splitlines() if o.startswith('## ')] == [o for o in page_markdown(book, 2).splitlines() if o.startswith('## ')]
+    assert [o for o in text.splitlines() if o.startswith('## ')] == [o for o in page_markdown(book, 2).splitlines()
+                                                                     if o.startswith('## ')]
     assert '<script>' not in text and '<img' not in text
     tables = [o for o in text.splitlines() if o.startswith('|')]
     widths = {o.replace('\\\\', '').replace('\\|', '').count('|') for o in tables}
     assert widths == {3, 11}
 
-# %% ../../nbs/tests/test_export.ipynb #9aa76146
+# %% ../../nbs/tests/test_export.ipynb #dcb614b4
 def test_a_book_comes_back_with_the_same_hashes(book, tmp_path):
     data = book_archive(book)
     with Book(tmp_path / 'other.sqlite', create=True) as other:
@@ -116,9 +128,12 @@ def _zip(files):
     return out.getvalue()
 
 @pytest.mark.parametrize('files, sentence', [
-    ({'../evil': b''}, 'no archive of a book does'), ({'book.json': b'{}'}, 'not an archive'), ({'book.json': b'['}, 'cannot be read'), ({}, 'cannot be read'),
-    ({'book.json': b'{"archive": "iteragpu-record-book", "form": 1, "pages": [7]}'}, 'form of pages'), ({'book.json': b'{"archive": "iteragpu-record-book", "form": 2, "pages": []}'}, 'reads'),
-    ({'book.json': b'{"archive": "iteragpu-record-book", "form": 1, "pages": [{"key": "k", "created_at": "x", "question": "{}", "seal": null}]}'}, 'not a document')])
+    ({'../evil': b''}, 'no archive of a book does'), ({'book.json': b'{}'}, 'not an archive'),
+    ({'book.json': b'['}, 'cannot be read'), ({}, 'cannot be read'),
+    ({'book.json': b'{"archive": "iteragpu-record-book", "form": 1, "pages": [7]}'}, 'form of pages'),
+    ({'book.json': b'{"archive": "iteragpu-record-book", "form": 2, "pages": []}'}, 'reads'),
+    ({'book.json': b'{"archive": "iteragpu-record-book", "form": 1, "pages": ['
+                   b'{"key": "k", "created_at": "x", "question": "{}", "seal": null}]}'}, 'not a document')])
 def test_an_archive_of_something_else_is_refused(book, files, sentence):
     with pytest.raises(Refused, match=sentence): import_archive(book, _zip(files))
 
@@ -126,7 +141,8 @@ def test_an_archive_of_something_else_is_refused(book, files, sentence):
 @given(st.data())
 def test_a_changed_archive_is_refused_or_the_same(book, tmp_path_factory, data):
     raw = bytearray(book_archive(book))
-    for _ in range(data.draw(st.integers(1, 3))): raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    for _ in range(data.draw(st.integers(1, 3))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     with Book(tmp_path_factory.mktemp('in') / 'book.sqlite', create=True) as other:
         try: import_archive(other, bytes(raw))
         except Refused: assert other.rows('SELECT count(*) FROM page') == [(0,)]

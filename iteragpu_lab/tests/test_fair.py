@@ -9,32 +9,41 @@ __all__ = ['POSITIVE', 'a_run', 'two_sides', 'verdict', 'test_the_counts_are_tho
            'test_sides_can_be_exchanged_and_scaled', 'test_the_order_in_which_runs_are_named_changes_nothing',
            'test_a_second_change_takes_the_verdict_away', 'test_another_card_of_the_same_name_is_a_change',
            'test_a_variable_that_did_not_change_names_no_cause', 'test_three_values_share_the_chance_of_error',
-           'test_failures_are_counted_and_their_times_are_not', 'test_a_side_that_only_failed_has_no_figures',
-           'test_slowed_and_shared_runs_are_flagged', 'test_every_line_with_a_time_has_its_quality',
-           'test_sides_that_did_not_take_turns_are_told', 'test_memory_speaks_of_less_and_more',
-           'test_a_time_of_zero_has_no_ratio', 'test_one_run_is_no_comparison']
+           'test_real_runs_that_differ_in_their_type_have_one_cause',
+           'test_what_follows_a_variable_is_not_the_variable', 'test_failures_are_counted_and_their_times_are_not',
+           'test_a_side_that_only_failed_has_no_figures', 'test_slowed_and_shared_runs_are_flagged',
+           'test_every_line_with_a_time_has_its_quality', 'test_sides_that_did_not_take_turns_are_told',
+           'test_memory_speaks_of_less_and_more', 'test_a_time_of_zero_has_no_ratio', 'test_one_run_is_no_comparison']
 
-# %% ../../nbs/tests/test_fair.ipynb #b08ddae7
+# %% ../../nbs/tests/test_fair.ipynb #e7faf248
 import itertools, random
+from dataclasses import replace
 from math import exp
 import pytest
 from hypothesis import given, settings as profile, strategies as st
-from ..documents import Measurement, PhaseRow, Refused, new
+from ..documents import Measurement, PhaseRow, Refused, data_path, new
+from ..reading import read
 from ..record.fair import contrast, contrast_text, cut, orderings, ratio_interval, verdict_of
 
-# %% ../../nbs/tests/test_fair.ipynb #c068090c
-def a_run(run_id, seconds=(1.0,), at=0, status='done', uuid='GPU-1', slowed=False, others=0, peak=10**9, loss=None, **asked):
+# %% ../../nbs/tests/test_fair.ipynb #5a1ff6ff
+def a_run(run_id, seconds=(1.0,), at=0, status='done', uuid='GPU-1', slowed=False, others=0, peak=10**9, loss=None,
+          **asked):
     values = {} if loss is None else {'loss': loss}
-    rows = [PhaseRow(phase='warm_step', repetition=i, elapsed_seconds=o, peak_allocated_bytes=peak, values=values, driver={'slowdowns': ['thermal']} if slowed else {})
+    rows = [PhaseRow(phase='warm_step', repetition=i, elapsed_seconds=o, peak_allocated_bytes=peak, values=values,
+                     driver={'slowdowns': ['thermal']} if slowed else {})
             for i, o in enumerate(seconds, 1)]
-    return new(Measurement, at=f'2026-11-30T10:{at:02}', run_id=run_id, status=status, environment={'gpu': {'uuid': uuid}, 'allocator': {'backend': 'native'}},
-               configuration={'dtype': 'float32'} | asked, effective={'used_by_others_bytes': others}, phases=tuple(rows))
+    return new(Measurement, at=f'2026-11-30T10:{at:02}', run_id=run_id, status=status,
+               environment={'gpu': {'uuid': uuid}, 'allocator': {'backend': 'native'}},
+               configuration={'dtype': 'float32'} | asked, effective={'used_by_others_bytes': others},
+               phases=tuple(rows))
 
 def two_sides(first, second, **asked):
     "One run a value, taking turns"
-    return ([a_run(f'a{i}', [o], 2 * i) for i, o in enumerate(first)] + [a_run(f'b{i}', [o], 2 * i + 1, dtype='bfloat16', **asked) for i, o in enumerate(second)])
+    return ([a_run(f'a{i}', [o], 2 * i) for i, o in enumerate(first)]
+            + [a_run(f'b{i}', [o], 2 * i + 1, dtype='bfloat16', **asked) for i, o in enumerate(second)])
 
-def verdict(found, name='steady_seconds'): return next(o.verdict for o in found.figures if o.name == name and o.ratio is not None)
+def verdict(found, name='steady_seconds'):
+    return next(o.verdict for o in found.figures if o.name == name and o.ratio is not None)
 
 # %% ../../nbs/tests/test_fair.ipynb #6feab1eb
 @pytest.mark.parametrize('n, m', [(1, 1), (2, 3), (4, 4), (3, 5), (1, 7)])
@@ -51,7 +60,7 @@ def test_large_samples_leave_out_as_many_pairs_as_the_exact_count():
     assert cut(50, 50, 0.95) == exact
     assert abs(cut(51, 50, 0.95) - exact * 51 / 50) < 0.03 * exact
 
-# %% ../../nbs/tests/test_fair.ipynb #e3895901
+# %% ../../nbs/tests/test_fair.ipynb #a433df51
 def test_chance_alone_rarely_names_a_difference():
     rng, named = random.Random(11), 0
     for _ in range(600):
@@ -61,7 +70,9 @@ def test_chance_alone_rarely_names_a_difference():
 
 def test_a_difference_of_a_fifth_is_found():
     rng = random.Random(3)
-    found = [verdict(contrast(two_sides([exp(0.05 * rng.gauss(0, 1)) for _ in range(10)], [0.8 * exp(0.05 * rng.gauss(0, 1)) for _ in range(10)]), 'configuration.dtype'))
+    found = [verdict(contrast(two_sides([exp(0.05 * rng.gauss(0, 1)) for _ in range(10)],
+                                        [0.8 * exp(0.05 * rng.gauss(0, 1)) for _ in range(10)]),
+                                        'configuration.dtype'))
              for _ in range(20)]
     assert found == ['faster'] * 20
 
@@ -84,7 +95,7 @@ def test_the_order_in_which_runs_are_named_changes_nothing(a, b, rng):
     rng.shuffle(runs)
     assert contrast(runs, 'configuration.dtype', ('float32', 'bfloat16'), at='x') == first
 
-# %% ../../nbs/tests/test_fair.ipynb #2395be70
+# %% ../../nbs/tests/test_fair.ipynb #2373dd1d
 @pytest.mark.parametrize('asked', [{'batch': 8}, {'torch': '2.12'}, {'seed': 1}])
 def test_a_second_change_takes_the_verdict_away(asked):
     found = contrast(two_sides([1.0] * 5, [0.5] * 5, **asked), 'configuration.dtype')
@@ -93,9 +104,11 @@ def test_a_second_change_takes_the_verdict_away(asked):
     assert 'no single cause is named' in contrast_text(found)
 
 def test_another_card_of_the_same_name_is_a_change():
-    runs = [a_run(f'a{i}', at=2 * i) for i in range(4)] + [a_run(f'b{i}', [0.5], 2 * i + 1, uuid='GPU-2', dtype='bfloat16') for i in range(4)]
+    runs = [a_run(f'a{i}', at=2 * i) for i in range(4)] + [a_run(f'b{i}', [0.5], 2 * i + 1, uuid='GPU-2',
+                                                                 dtype='bfloat16') for i in range(4)]
     assert not contrast(runs, 'configuration.dtype').single_cause
-    runs = [a_run(f'a{i}', at=2 * i) for i in range(4)] + [a_run(f'b{i}', [0.5], 2 * i + 1, uuid='GPU-2') for i in range(4)]
+    runs = [a_run(f'a{i}', at=2 * i) for i in range(4)] + [a_run(f'b{i}', [0.5], 2 * i + 1, uuid='GPU-2')
+                                                           for i in range(4)]
     assert verdict(contrast(runs, 'environment.gpu')) == 'faster'
 
 def test_a_variable_that_did_not_change_names_no_cause():
@@ -103,12 +116,31 @@ def test_a_variable_that_did_not_change_names_no_cause():
     assert not found.single_cause and 'configuration.batch is not all that differs' in found.notes[0]
 
 def test_three_values_share_the_chance_of_error():
-    runs = two_sides([1.0, 1.01, 1.02, 1.03, 1.04], [0.5, 0.51, 0.52, 0.53, 0.54]) + [a_run(f'c{i}', [2.0 + i / 100], 2 * i, dtype='float16') for i in range(5)]
+    runs = two_sides([1.0, 1.01, 1.02, 1.03, 1.04],
+                     [0.5, 0.51, 0.52, 0.53, 0.54]) + [a_run(f'c{i}', [2.0 + i / 100], 2 * i, dtype='float16')
+                                                       for i in range(5)]
     found = contrast(runs, 'configuration.dtype', ('float32', 'bfloat16', 'float16'))
     assert found.confidence == 0.975 and [o.label for o in found.sides] == ['float32', 'bfloat16', 'float16']
     assert [o.verdict for o in found.figures if o.name == 'steady_seconds'] == [None, 'faster', 'slower']
 
-# %% ../../nbs/tests/test_fair.ipynb #6e281926
+# %% ../../nbs/tests/test_fair.ipynb #25c34015
+def test_real_runs_that_differ_in_their_type_have_one_cause():
+    first, second = (read(data_path('reference-runs', 'h200', f'mlp-8x512x4096-{o}.json'))
+                     for o in ('float32', 'bfloat16'))
+    found = contrast([first, second], 'configuration.dtype', ('float32', 'bfloat16'))
+    assert found.single_cause and {'configuration.dtype', 'effective.weight_bytes'} <= set(found.changed)
+    assert verdict(found) == 'faster' and verdict(found, 'peak_allocated_bytes') == 'less' and verdict(found,
+                                                                                                       'first_seconds') == 'too few repetitions'
+    other = replace(second, environment=second.environment
+                    | {'gpu': second.environment['gpu'] | {'name': 'NVIDIA B200'}})
+    assert not contrast([first, other], 'configuration.dtype').single_cause
+
+def test_what_follows_a_variable_is_not_the_variable():
+    one, two = a_run('a'), a_run('b')
+    two = replace(two, effective=two.effective | {'device_name': 'other'})
+    assert not contrast([one, two], 'environment.gpu').single_cause
+
+# %% ../../nbs/tests/test_fair.ipynb #a0c6532f
 def test_failures_are_counted_and_their_times_are_not():
     runs = two_sides([1.0] * 4, [0.5] * 4) + [a_run('oom', [99.0], 30, 'out_of_memory', dtype='bfloat16')]
     found = contrast(runs, 'configuration.dtype', ('float32', 'bfloat16'))
@@ -116,17 +148,20 @@ def test_failures_are_counted_and_their_times_are_not():
     assert '1 out_of_memory' in contrast_text(found)
 
 def test_a_side_that_only_failed_has_no_figures():
-    found = contrast([a_run('a'), a_run('b', status='failed', dtype='bfloat16')], 'configuration.dtype', ('float32', 'bfloat16'))
+    found = contrast([a_run('a'), a_run('b', status='failed', dtype='bfloat16')], 'configuration.dtype',
+                     ('float32', 'bfloat16'))
     assert {o.reason for o in found.figures if o.label == 'bfloat16'} == {'nothing was measured on one side'}
 
 def test_slowed_and_shared_runs_are_flagged():
-    runs = two_sides([1.0] * 4, [0.5] * 4) + [a_run('slow', [1.0], 40, slowed=True), a_run('shared', [1.0], 41, others=2**30)]
+    runs = two_sides([1.0] * 4, [0.5] * 4) + [a_run('slow', [1.0], 40, slowed=True),
+                                              a_run('shared', [1.0], 41, others=2**30)]
     text = contrast_text(contrast(runs, 'configuration.dtype', ('float32', 'bfloat16')))
     assert 'slow: the card was slowed down' in text and 'shared: others held 1,073,741,824 B' in text
 
 def test_every_line_with_a_time_has_its_quality():
     runs = two_sides([1.0] * 4, [0.5] * 4)
-    lines = [o for o in contrast_text(contrast(runs, 'configuration.dtype')).splitlines() if ' s ' in o and 'runs' in o]
+    lines = [o for o in contrast_text(contrast(runs, 'configuration.dtype')).splitlines() if ' s ' in o
+             and 'runs' in o]
     assert lines and all(o.endswith('not measured') for o in lines)
 
 def test_sides_that_did_not_take_turns_are_told():
@@ -135,7 +170,8 @@ def test_sides_that_did_not_take_turns_are_told():
     assert not found.interleaved and any('take turns' in o for o in found.notes)
 
 def test_memory_speaks_of_less_and_more():
-    runs = [a_run(f'a{i}', at=2 * i, peak=100) for i in range(4)] + [a_run(f'b{i}', at=2 * i + 1, peak=50, dtype='bfloat16') for i in range(4)]
+    runs = [a_run(f'a{i}', at=2 * i, peak=100)
+            for i in range(4)] + [a_run(f'b{i}', at=2 * i + 1, peak=50, dtype='bfloat16') for i in range(4)]
     assert verdict(contrast(runs, 'configuration.dtype', ('float32', 'bfloat16')), 'peak_allocated_bytes') == 'less'
 
 def test_a_time_of_zero_has_no_ratio():

@@ -17,18 +17,18 @@ __all__ = ['ENERGIES', 'OWN', 'INTRUDER', 'asked', 'strict', 'torch', 'test_phas
            'test_first_repetitions_slow', 'test_slow_drift', 'test_summary_is_strict_and_ordered',
            'test_trend_by_enumeration']
 
-# %% ../../nbs/tests/test_measure.ipynb #81811d06
+# %% ../../nbs/tests/test_measure.ipynb #dac02654
 import json, math, statistics, sys, time, weakref
 from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings, strategies as st
-from ..documents import PhaseRow, Refused, new, to_dict, to_json, Measurement
+from ..documents import PhaseRow, Refused, to_dict, to_json
 from ..measure import protocol
 from ..measure.protocol import (DeviceProbe, NetworkSettings, Phase, measure_network,
                                            measure_phase, run_phases, summary_of)
 from ..reading import read
 from . import standin_torch
-from .test_environment import NVMLError, machine, stand_in_nvml, has_gpu, UUIDS
+from .test_environment import machine, stand_in_nvml, has_gpu
 
 # %% ../../nbs/tests/test_measure.ipynb #57fb2b64
 def asked(device='cuda:0', **changed):

@@ -10,13 +10,13 @@ __all__ = ['pytestmark', 'two_cards', 'COMMAND', 'WIDE', 'LIMITS', 'LATE', 'TRAI
            'test_terminated', 'test_killed', 'test_neighbour_is_seen', 'test_other_allocator', 'command', 'test_bounds',
            'test_own_work', 'test_two_works_in_turn', 'test_child_does_not_outlive_its_parent']
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #6990ad40
-import json, os, signal, subprocess, sys, time
+# %% ../../nbs/tests/test_measure_cuda.ipynb #b82193f7
+import json, os, subprocess, sys, time
 from pathlib import Path
 import pytest
 from ..documents import Refused, to_dict
 from ..measure.environment import load_torch, nulls_without_reason, record_environment
-from ..measure.protocol import (DeviceProbe, NetworkSettings, Phase, measure_network,
+from ..measure.protocol import (NetworkSettings, Phase, measure_network,
                                            measure_phase, measure_phases, network_phases, open_device,
                                            partial_path, recover, run_header, synthetic_model)
 

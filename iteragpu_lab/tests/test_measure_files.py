@@ -10,8 +10,8 @@ __all__ = ['SMALL', 'PLACES', 'ROWS', 'KINDS', 'place', 'start', 'finish', 'stri
            'test_no_room_for_the_result', 'test_unusable_names', 'test_folder_without_permission',
            'test_folder_that_nobody_may_write', 'test_without_msgspec', 'test_odd_arguments']
 
-# %% ../../nbs/tests/test_measure_files.ipynb #56105b64
-import hashlib, json, os, resource, shutil, signal, subprocess, sys, time
+# %% ../../nbs/tests/test_measure_files.ipynb #225fe6a4
+import hashlib, json, os, resource, shutil, signal, subprocess
 from pathlib import Path
 import pytest
 from ..documents import Refused

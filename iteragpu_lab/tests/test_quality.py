@@ -21,10 +21,15 @@ from hypothesis import given, settings, strategies as st
 from ..documents import Measurement, Protocol, Quote, Refused, data_path, new
 from ..record.quality import COLUMNS, judge_runs, read_grid, read_judged, wilson, write_grid
 
-# %% ../../nbs/tests/test_quality.ipynb #e69e19fa
-TEXT = st.text(st.characters(codec='utf-8', exclude_characters='\r\x00'), min_size=1, max_size=30).filter(lambda o: o[0] not in '=@+\t' and ord(o[0]) > 8)
-CELLS = {'text': TEXT, 'whole': st.integers(0, 10**18).map(str), 'decimal': st.decimals(-10**6, 10**6, allow_nan=False, places=4).map(lambda o: f'{o:f}').filter(lambda o: o != '-0.0000'),
-         'moment': st.datetimes().map(lambda o: o.isoformat(timespec='microseconds') + 'Z'), 'hash': st.text('0123456789abcdef', min_size=64, max_size=64), 'status': st.sampled_from(['done', 'failed', 'out_of_memory'])}
+# %% ../../nbs/tests/test_quality.ipynb #21caebab
+TEXT = st.text(st.characters(codec='utf-8', exclude_characters='\r\x00'), min_size=1,
+               max_size=30).filter(lambda o: o[0] not in '=@+\t' and ord(o[0]) > 8)
+CELLS = {'text': TEXT, 'whole': st.integers(0, 10**18).map(str),
+         'decimal': st.decimals(-10**6, 10**6, allow_nan=False,
+                                places=4).map(lambda o: f'{o:f}').filter(lambda o: o != '-0.0000'),
+         'moment': st.datetimes().map(lambda o: o.isoformat(timespec='microseconds') + 'Z'),
+         'hash': st.text('0123456789abcdef', min_size=64, max_size=64),
+         'status': st.sampled_from(['done', 'failed', 'out_of_memory'])}
 
 @st.composite
 def grids(draw):
@@ -66,20 +71,28 @@ def test_a_column_too_few_or_too_many_is_refused():
         with pytest.raises(Refused, match='columns of the grid'): read_grid(','.join(header) + '\n')
     with pytest.raises(Refused, match='cells'): read_grid(','.join(names) + '\nr1,x\n')
 
-# %% ../../nbs/tests/test_quality.ipynb #d2a6b42b
+# %% ../../nbs/tests/test_quality.ipynb #de572a1d
 def a_protocol(**changed):
-    return new(Protocol, at='2026-11-30T09:00:00.000000Z', **(dict(unit='one', corpus='ten', corpus_sha256='c' * 64, corpus_units=10, metric='score', threshold='0.5', higher_is_better=True, judge='j') | changed))
+    return new(Protocol, at='2026-11-30T09:00:00.000000Z',
+               **(dict(unit='one', corpus='ten', corpus_sha256='c' * 64, corpus_units=10, metric='score',
+                       threshold='0.5', higher_is_better=True, judge='j') | changed))
 
-def a_run(run_id='r'): return new(Measurement, at='2026-11-30T10:00:00.000000Z', run_id=run_id, status='done', environment={}, configuration={}, effective={}, phases=())
+def a_run(run_id='r'):
+    return new(Measurement, at='2026-11-30T10:00:00.000000Z', run_id=run_id, status='done', environment={},
+               configuration={}, effective={}, phases=())
 
-def a_package(cents): return new(Quote, gpu='g', name='G', duration_days=3, lots=1, cards_per_lot=1, cards=1, lot_price_usd_cents=cents, total_usd_cents=cents, accepted_results=None,
+def a_package(cents):
+    return new(Quote, gpu='g', name='G', duration_days=3, lots=1, cards_per_lot=1, cards=1, lot_price_usd_cents=cents,
+               total_usd_cents=cents, accepted_results=None,
                                  unit_cost_usd_cents=None, unit_cost_exact=None, tariff={})
 
 def results(*rows): return read_judged('run_id,unit_id,attempt,value\n' + ''.join(f'{o}\n' for o in rows))
 
 def test_repeats_of_one_benchmark_are_no_new_results():
-    found = judge_runs(a_protocol(), 'd' * 64, [a_run()], results(*(f'r,q1,{i},1' for i in range(1, 8))), [a_package(700)])
-    assert (found.units_accepted, found.units_tried, found.repeats, found.unit_cost_usd_cents) == (1, 1, 6, '700.0000')
+    found = judge_runs(a_protocol(), 'd' * 64, [a_run()], results(*(f'r,q1,{i},1' for i in range(1, 8))),
+                       [a_package(700)])
+    assert (found.units_accepted, found.units_tried, found.repeats, found.unit_cost_usd_cents) == (1, 1, 6,
+                                                                                                   '700.0000')
 
 def test_a_unit_accepted_in_two_runs_counts_once():
     found = judge_runs(a_protocol(), 'd' * 64, [a_run('r'), a_run('s')], results('r,q1,1,1', 's,q1,1,1', 's,q2,1,1'))
@@ -87,25 +100,34 @@ def test_a_unit_accepted_in_two_runs_counts_once():
 
 @pytest.mark.parametrize('higher, accepted', [(True, 2), (False, 2)])
 def test_the_threshold_itself_is_accepted(higher, accepted):
-    assert judge_runs(a_protocol(higher_is_better=higher), 'd' * 64, [a_run()], results('r,a,1,0.5', 'r,b,1,0.49', 'r,c,1,0.50000001')).units_accepted == accepted
+    assert judge_runs(a_protocol(higher_is_better=higher), 'd' * 64, [a_run()],
+                      results('r,a,1,0.5', 'r,b,1,0.49', 'r,c,1,0.50000001')).units_accepted == accepted
 
 def test_the_whole_package_is_divided():
-    found = judge_runs(a_protocol(), 'd' * 64, [a_run()], results('r,a,1,1', 'r,b,1,1', 'r,c,1,1'), [a_package(1000), a_package(1)])
+    found = judge_runs(a_protocol(), 'd' * 64, [a_run()], results('r,a,1,1', 'r,b,1,1', 'r,c,1,1'),
+                       [a_package(1000), a_package(1)])
     assert (found.total_usd_cents, found.unit_cost_exact, found.unit_cost_usd_cents) == (1001, '1001/3', '333.6667')
 
 def test_more_units_than_the_corpus_has_are_refused():
-    with pytest.raises(Refused, match='corpus has 10'): judge_runs(a_protocol(), 'd' * 64, [a_run()], results(*(f'r,q{i},1,1' for i in range(11))))
+    with pytest.raises(Refused, match='corpus has 10'):
+        judge_runs(a_protocol(), 'd' * 64, [a_run()], results(*(f'r,q{i},1,1' for i in range(11))))
 
 @pytest.mark.parametrize('threshold', ['', 'good', '0,5'])
 def test_a_threshold_that_is_no_number_is_refused(threshold):
-    with pytest.raises(Refused, match='threshold'): judge_runs(a_protocol(threshold=threshold), 'd' * 64, [a_run()], [])
+    with pytest.raises(Refused, match='threshold'):
+        judge_runs(a_protocol(threshold=threshold), 'd' * 64, [a_run()], [])
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from('ab'), st.integers(0, 9), st.integers(1, 3), st.sampled_from(['', '0', '1'])), max_size=30, unique_by=lambda o: o[:3]), st.integers(1, 10**9))
+@given(st.lists(st.tuples(st.sampled_from('ab'), st.integers(0, 9), st.integers(1, 3),
+                          st.sampled_from(['', '0', '1'])), max_size=30, unique_by=lambda o: o[:3]),
+                          st.integers(1, 10**9))
 def test_counts_against_sets(rows, cents):
-    found = judge_runs(a_protocol(), 'd' * 64, [a_run('a'), a_run('b')], results(*(f'{run},q{unit},{attempt},{value}' for run, unit, attempt, value in rows)), [a_package(cents)])
+    found = judge_runs(a_protocol(), 'd' * 64, [a_run('a'), a_run('b')],
+                       results(*(f'{run},q{unit},{attempt},{value}' for run, unit, attempt, value in rows)),
+                       [a_package(cents)])
     accepted = {unit for _, unit, _, value in rows if value == '1'}
-    assert found.units_accepted == len(accepted) and found.units_tried == len({o[1] for o in rows}) and found.failures == sum(o[3] == '' for o in rows)
+    assert found.units_accepted == len(accepted) and found.units_tried == len({o[1]
+                                                                               for o in rows}) and found.failures == sum(o[3] == '' for o in rows)
     if accepted:
         assert Fraction(found.unit_cost_exact) * len(accepted) == cents
         assert abs(Decimal(found.unit_cost_usd_cents) * len(accepted) - cents) <= Decimal('0.00005') * len(accepted)

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['DONE', 'PHASES', 'PRESETS', 'run', 'test_environment', 'test_figures_are_what_arithmetic_says',
            'test_readings_hang_together', 'test_out_of_memory_is_a_result', 'pair', 'test_preset_was_estimated_before',
-           'test_phases_of_presets']
+           'test_preset_was_traced_before', 'test_two_sessions_agree_to_the_byte', 'test_phases_of_presets']
 
 # %% ../../nbs/tests/test_reference_runs.ipynb #2ca44be8
 import pytest
@@ -67,10 +67,11 @@ def test_out_of_memory_is_a_result(phase):
     assert m.failure['requested_bytes'] > m.failure['largest_free_block_bytes']
     assert phase in measurement_text(m) and 'too big' not in measurement_text(m)
 
-# %% ../../nbs/tests/test_reference_runs.ipynb #c26f8d52
+# %% ../../nbs/tests/test_reference_runs.ipynb #0404fa28
 PRESETS = sorted(o.name.removesuffix('.estimate.json') for o in data_path('reference-runs', 'h200', 'presets').glob('*.estimate.json'))
 
-def pair(name): return [str(data_path('reference-runs', 'h200', 'presets', f'{name}{end}.json')) for end in ('.estimate', '')]
+def pair(name):
+    return [str(data_path('reference-runs', 'h200', 'presets', f'{name}{end}.json')) for end in ('.estimate', '')]
 
 @pytest.mark.parametrize('name', PRESETS)
 def test_preset_was_estimated_before(name):
@@ -79,6 +80,21 @@ def test_preset_was_estimated_before(name):
     assert found.agreed['preset'] in name and found.agreed['parameters'] == found.estimate['model']['parameters']
     assert found.bound_held is True
     assert all(o.error_bytes is not None for o in (*found.peak, *found.lines))
+
+@pytest.mark.parametrize('name', PRESETS)
+def test_preset_was_traced_before(name):
+    found = compare_files(*(str(data_path('reference-runs', 'h200', 'presets-traced',
+                                          f'{name}{end}.json')) for end in ('.estimate', '')))
+    assert found.estimate['created_at'] < found.measurement['created_at'] and found.agreed['preset'] in name
+    assert {o.name.partition(':')[0] for o in found.phases} == {'build', 'cold_step', 'warm_step'}
+    assert found.peak[0].error_bytes == -512 and abs(found.peak[2].error_percent) < 4
+
+def test_two_sessions_agree_to_the_byte():
+    for name in PRESETS:
+        first, second = (read(data_path('reference-runs', 'h200', folder, f'{name}.json'),
+                              'measurement') for folder in ('presets', 'presets-traced'))
+        assert first.run_id != second.run_id and first.summary['process_bytes'] == second.summary['process_bytes']
+        assert [o.peak_reserved_bytes for o in first.phases] == [o.peak_reserved_bytes for o in second.phases]
 
 def test_phases_of_presets():
     for name in PRESETS:

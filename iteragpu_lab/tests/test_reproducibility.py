@@ -13,13 +13,15 @@ __all__ = ['WORK', 'LEAVES', 'work', 'the_work', 'test_training_with_seeds_is_id
            'test_the_tolerance_is_the_one_that_was_stated', 'test_any_bytes_are_a_state_or_refused',
            'test_seeds_fix_all_three_generators_and_say_what_they_do_not', 'test_switches_are_read_back']
 
-# %% ../../nbs/tests/test_reproducibility.ipynb #8fd6383a
+# %% ../../nbs/tests/test_reproducibility.ipynb #57899129
 import random
 import pytest
 from hypothesis import given, settings, strategies as st
 from ..documents import Refused, to_json
 from ..reading import parse
-from ..record.reproducibility import compare_states, flat_state, fresh, load_checkpoint, load_function, read_state, run_twice, seed_everything, set_determinism, state_bytes, verify_checkpoint, verify_next_step
+from ..record.reproducibility import (compare_states, flat_state, fresh, load_checkpoint, load_function,
+                                                 read_state, run_twice, seed_everything, set_determinism, state_bytes,
+                                                 verify_checkpoint, verify_next_step)
 
 WORK = '''
 import torch
@@ -140,23 +142,29 @@ def test_a_pickle_that_runs_a_program_is_refused_and_not_run(work):
 def test_a_checkpoint_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(Refused, match='does not exist'): verify_checkpoint(tmp_path / 'no.pt', {})
 
-# %% ../../nbs/tests/test_reproducibility.ipynb #87025099
+# %% ../../nbs/tests/test_reproducibility.ipynb #e3fbd1e6
 def test_the_file_of_a_state_is_read_by_safetensors(tmp_path):
     torch, load_file = pytest.importorskip('torch'), pytest.importorskip('safetensors.torch').load_file
     state = {'a': {'w': torch.randn(3, 4).to(torch.bfloat16)}, 'n': torch.tensor(5), 'empty': torch.zeros(0, 2)}
     (tmp_path / 's.safetensors').write_bytes(state_bytes(state | {'step': 3}))
     theirs = load_file(tmp_path / 's.safetensors')
-    assert {k: (v.dtype, v.shape) for k, v in theirs.items()} == {'a.w': (torch.bfloat16, (3, 4)), 'n': (torch.int64, ()), 'empty': (torch.float32, (0, 2))}
+    assert {k: (v.dtype, v.shape) for k, v in theirs.items()} == {'a.w': (torch.bfloat16, (3, 4)),
+                                                                  'n': (torch.int64, ()),
+                                                                  'empty': (torch.float32, (0, 2))}
     assert torch.equal(theirs['a.w'], state['a']['w'])
 
-LEAVES = st.integers(-9, 9) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5) | st.none() | st.booleans()
+LEAVES = st.integers(-9, 9) | st.floats(allow_nan=False,
+                                        allow_infinity=False) | st.text(max_size=5) | st.none() | st.booleans()
 
 @settings(max_examples=80, deadline=None)
-@given(st.dictionaries(st.text('abc', min_size=1, max_size=3), LEAVES | st.dictionaries(st.text('xyz', min_size=1, max_size=3), LEAVES, min_size=1, max_size=3), max_size=5))
+@given(st.dictionaries(st.text('abc', min_size=1, max_size=3), LEAVES
+                       | st.dictionaries(st.text('xyz', min_size=1, max_size=3), LEAVES, min_size=1, max_size=3),
+                       max_size=5))
 def test_plain_states_come_back(state): assert read_state(state_bytes(state), 's') == flat_state(state)
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=5), st.lists(st.floats(-1e-3, 1e-3), min_size=5, max_size=5), st.floats(1e-6, 1e-2))
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=5),
+       st.lists(st.floats(-1e-3, 1e-3), min_size=5, max_size=5), st.floats(1e-6, 1e-2))
 def test_the_tolerance_is_the_one_that_was_stated(values, noise, absolute):
     numpy = pytest.importorskip('numpy')
     a = numpy.array(values)

@@ -6,20 +6,21 @@
 __all__ = ['EXAMPLE', 'TEXT', 'LINES', 'CELLS', 'HEADERS', 'BYTES', 'KEYS', 'OWN', 'test_the_example_is_what_the_catalogue_gives',
            'test_the_example_has_45_rates_with_b200_among_them', 'test_prices_by_hand',
            'test_every_row_says_that_it_is_an_example', 'edited', 'test_a_wrong_cell_is_refused_with_row_and_column',
-           'test_a_b200_lot_of_one_card_is_refused', 'test_a_missing_rate_is_refused', 'test_a_doubled_rate_is_refused',
-           'test_a_wrong_header_is_refused', 'test_other_content_is_refused',
-           'test_a_file_of_200_mb_is_refused_at_once', 'test_what_is_no_file_is_refused',
-           'test_any_honest_spelling_is_read', 'test_a_price_is_digits_above_zero_or_refused',
-           'test_own_columns_are_mapped', 'test_a_wrong_mapping_is_refused',
-           'test_a_mapping_to_an_absent_column_is_refused']
+           'test_a_source_and_a_note_may_be_empty_and_are_then_unknown', 'test_a_b200_lot_of_one_card_is_refused',
+           'test_a_missing_rate_is_refused', 'test_a_doubled_rate_is_refused', 'test_a_wrong_header_is_refused',
+           'test_other_content_is_refused', 'test_a_file_of_200_mb_is_refused_at_once',
+           'test_what_is_no_file_is_refused', 'test_any_honest_spelling_is_read',
+           'test_a_price_is_digits_above_zero_or_refused', 'test_own_columns_are_mapped',
+           'test_a_wrong_mapping_is_refused', 'test_a_mapping_to_an_absent_column_is_refused']
 
-# %% ../../nbs/tests/test_tariff.ipynb #0e5e8320
+# %% ../../nbs/tests/test_tariff.ipynb #1040ef4e
 import csv, io, time
 import pytest
 from hypothesis import given, settings, strategies as st
 from ..documents import Refused, data_path
 from ..gpus import read_gpus
 from ..pricing.example import EXAMPLE_MODELS, EXAMPLE_NOTE, example_tariff
+from ..pricing.quote import make_quote
 from ..pricing.tariff import DURATIONS, TARIFF_COLUMNS, parse_tariff, read_tariff, tariff_columns
 
 # %% ../../nbs/tests/test_tariff.ipynb #bd0f7b15
@@ -42,7 +43,7 @@ def test_every_row_says_that_it_is_an_example():
     for rate in read_tariff(EXAMPLE).rates:
         assert rate.note == EXAMPLE_NOTE and 'USD/h' in rate.source and rate.snapshot_date == '2026-05-24'
 
-# %% ../../nbs/tests/test_tariff.ipynb #48b8924f
+# %% ../../nbs/tests/test_tariff.ipynb #dfbe384e
 TEXT = EXAMPLE.read_text(encoding='utf-8')
 LINES = TEXT.splitlines(keepends=True)
 
@@ -69,7 +70,7 @@ CELLS = [
     (6, 'name', 'Other', "was called 'GeForce RTX 4090'"),
     (6, 'snapshot_date', '24.05.2026', 'a date such as'), (6, 'snapshot_date', '2026-02-30', 'snapshot_date'),
     (6, 'snapshot_date', '2026-05-25', 'one date'),
-    (6, 'note', 'a\x1b[31mb', 'printable'), (6, 'source', '', 'empty'),
+    (6, 'note', 'a\x1b[31mb', 'printable'),
 ]
 
 @pytest.mark.parametrize('row, column, value, part', CELLS)
@@ -77,6 +78,11 @@ def test_a_wrong_cell_is_refused_with_row_and_column(row, column, value, part):
     with pytest.raises(Refused) as e: parse_tariff(edited(row, column, value).encode(), 't.csv')
     named = column if 'already' not in part else 'duration_days'
     assert f't.csv row {row}, column {named}' in str(e.value) and part in str(e.value) and '\n' not in str(e.value)
+
+def test_a_source_and_a_note_may_be_empty_and_are_then_unknown():
+    rate = parse_tariff(edited(6, 'note', '').encode(), 't.csv').rates[4]
+    quote = make_quote(parse_tariff(edited(6, 'source', '').encode(), 't.csv'), rate, 1)
+    assert rate.note is None and quote.tariff['note'] is None and 'tariff.note' in quote.reasons
 
 def test_a_b200_lot_of_one_card_is_refused():
     row = next(i for i, o in enumerate(LINES, 1) if o.startswith('b200'))

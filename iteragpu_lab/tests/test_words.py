@@ -11,24 +11,26 @@ from pathlib import Path
 from .. import forms
 from ..forms.words import WORDS
 
-# %% ../../nbs/tests/test_words.ipynb #11b55a36
+# %% ../../nbs/tests/test_words.ipynb #d1a85b38
 def _asked() -> set[str]: # regular expressions
     "The keys that the forms' modules ask for"
     found = set()
     for file in Path(forms.__file__).parent.glob('*.py'):
         for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
-            if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'say' and node.args: found.add(_pattern(node.args[0]))
+            if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'say' and node.args: found |= _patterns(node.args[0])
     return found
 
-def _pattern(node: ast.expr) -> str:
-    if isinstance(node, ast.Constant): return re.escape(node.value)
-    return ''.join(re.escape(o.value) if isinstance(o, ast.Constant) else '[a-z_]+' for o in node.values)
+def _patterns(node: ast.expr) -> set[str]:
+    if isinstance(node, ast.IfExp): return _patterns(node.body) | _patterns(node.orelse)
+    if isinstance(node, ast.Constant): return {re.escape(node.value)}
+    return {''.join(re.escape(o.value) if isinstance(o, ast.Constant) else '[a-z_]+' for o in node.values)}
 
 def test_every_key_that_is_asked_for_exists():
     assert [o for o in _asked() if not any(re.fullmatch(o, key) for key in WORDS)] == []
 
 def test_every_word_is_used():
-    assert [key for key in WORDS if not any(re.fullmatch(o, key) for o in _asked())] == []
+    asked = _asked()
+    assert [key for key in WORDS if not any(re.fullmatch(o, key) for o in asked)] == []
 
 # %% ../../nbs/tests/test_words.ipynb #e1a3ce0f
 _LABELS = {'text_box', 'menu', 'tick_box', 'sentence', 'table', 'folded', 'heading', 'Button'}

@@ -22,7 +22,7 @@ from ..reading import read
 from . import standin_torch
 from .test_environment import COMMAND
 
-# %% ../../nbs/tests/test_worker.ipynb #45ec260b
+# %% ../../nbs/tests/test_worker.ipynb #8e1cc951
 WORK = '''
 import os, signal, subprocess, sys, time, torch
 def build(device):
@@ -63,7 +63,7 @@ def asked(place, **more):
                       workload=f'{place / "work.py"}:build,step', **more)
 
 def gone(pid):
-    for _ in range(100):
+    for _ in range(300):
         try: state = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
         except OSError: return True
         if state == 'Z': return True
