@@ -20,13 +20,15 @@ from .trace_log import bytes_by, curve, live_at
 from .trace_process import process_lines
 from ..units import gib
 
-# %% ../../nbs/estimate/77_trace.ipynb #5074cfcf
+# %% ../../nbs/estimate/77_trace.ipynb #7f20f08a
 SOURCE = "traced in PyTorch's own code, replayed through the caching allocator"
 
 def _rows(readings):
-    return tuple(PhaseRow(phase=r.phase, start_allocated_bytes=r.start_allocated, end_allocated_bytes=r.end_allocated, peak_allocated_bytes=r.peak_allocated,
-                          start_reserved_bytes=r.start_reserved, end_reserved_bytes=r.end_reserved, peak_reserved_bytes=r.peak_reserved,
-                          reasons={"elapsed_seconds": "nothing was run", "device_total_bytes": "no device was asked"}) for r in readings)
+    reasons = {"elapsed_seconds": "nothing was run", "device_total_bytes": "no device was asked"}
+    return tuple(PhaseRow(
+        phase=r.phase, reasons=dict(reasons),
+        start_allocated_bytes=r.start_allocated, end_allocated_bytes=r.end_allocated, peak_allocated_bytes=r.peak_allocated,
+        start_reserved_bytes=r.start_reserved, end_reserved_bytes=r.end_reserved, peak_reserved_bytes=r.peak_reserved) for r in readings)
 
 def _highest(readings): return max(readings, key=lambda r: r.peak_allocated)
 
