@@ -18,6 +18,7 @@ from .trace_card import CARDS
 from .trace_child import BETWEEN, MECHANISMS, Traced, Work, run_traced
 from .trace_log import bytes_by, curve, live_at
 from .trace_process import process_lines
+from ..gpus import read_gpus, resolve
 from ..units import gib
 
 # %% ../../nbs/estimate/77_trace.ipynb #7f20f08a
@@ -84,8 +85,9 @@ def estimate_of(
 
 # %% ../../nbs/estimate/77_trace.ipynb #46f51130
 def _card(gpu):
-    if gpu not in CARDS: raise Refused(f"gpu {gpu!r} cannot be traced for; accepted are {', '.join(CARDS)}")
-    return gpu
+    key = resolve(gpu, read_gpus()).key
+    if key not in CARDS: raise Refused(f"gpu {gpu!r} cannot be traced for; accepted are {', '.join(CARDS)}")
+    return key
 
 def trace(
     build: Callable,                 # build(device) returns any state

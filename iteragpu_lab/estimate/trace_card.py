@@ -10,25 +10,27 @@ __all__ = ['MIB', 'CARDS', 'CUDA_DEVICE', 'FIRST_ADDRESS', 'ADDRESS_STEP', 'TYPE
 # %% ../../nbs/estimate/71_trace_card.ipynb #4dc3d485
 import ctypes, os, re
 from types import SimpleNamespace
+from ..gpus import read_gpus
 
 # %% ../../nbs/estimate/71_trace_card.ipynb #7db853bb
 MIB = 1 << 20
-CARDS = {                     # name, compute capability, multiprocessors, threads a multiprocessor, bytes as PyTorch states them
-    "h200":  ("NVIDIA H200",           (9, 0), 132, 2048, 150_109_880_320),   # read on the card
-    "h100":  ("NVIDIA H100 80GB HBM3", (9, 0), 132, 2048, 85_029_158_912),
-    "b200":  ("NVIDIA B200",           (10, 0), 148, 2048, 191_503_138_816),
-    "a100":  ("NVIDIA A100-SXM4-80GB", (8, 0), 108, 2048, 85_095_874_560),
-    "l40s":  ("NVIDIA L40S",           (8, 9), 142, 1536, 47_697_362_944),
-    "rtx4090": ("NVIDIA GeForce RTX 4090", (8, 9), 128, 1536, 25_393_692_672),
-    "rtx5090": ("NVIDIA GeForce RTX 5090", (12, 0), 170, 1536, 33_669_120_000),
+CARDS = {  # key of the catalogue: name as PyTorch prints it, multiprocessors, threads a multiprocessor
+    "h200": ("NVIDIA H200", 132, 2048),
+    "h100-sxm": ("NVIDIA H100 80GB HBM3", 132, 2048),
+    "b200": ("NVIDIA B200", 148, 2048),
+    "a100-80-sxm": ("NVIDIA A100-SXM4-80GB", 108, 2048),
+    "l40s": ("NVIDIA L40S", 142, 1536),
+    "rtx4090": ("NVIDIA GeForce RTX 4090", 128, 1536),
+    "rtx5090": ("NVIDIA GeForce RTX 5090", 170, 1536),
 }
 
 def card_properties(
     gpu: str,             # a key of `CARDS`
 ) -> SimpleNamespace:     # with the names of torch.cuda.get_device_properties
-    "What `torch.cuda.get_device_properties` would say of a card."
-    name, (major, minor), count, threads, total = CARDS[gpu]
-    return SimpleNamespace(name=name, major=major, minor=minor, multi_processor_count=count, total_memory=total, warp_size=32,
+    "What `torch.cuda.get_device_properties` would say of a card; memory and capability are the catalogue's."
+    (name, count, threads), card = CARDS[gpu], read_gpus()[gpu]
+    major, minor = map(int, card.figure("compute_capability").value.split("."))
+    return SimpleNamespace(name=name, major=major, minor=minor, multi_processor_count=count, total_memory=card.usable().bytes, warp_size=32,
                            max_threads_per_multi_processor=threads, gcnArchName="", uuid="pretended", is_integrated=False)
 
 # %% ../../nbs/estimate/71_trace_card.ipynb #82916ed7
