@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['STRATEGIES', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Question', 'check_question', 'fullest', 'card_need', 'Card',
-           'known_cards', 'lots_needed', 'reject', 'step_bound', 'order', 'make_package', 'sort_out', 'fitted_question',
-           'choose', 'packages_text', 'need_text', 'bound_text', 'rejected_text', 'readings_text', 'near_text',
-           'variants_text', 'choice_text']
+           'known_cards', 'lots_needed', 'reject', 'fastest_operations', 'step_bound', 'no_bound', 'order',
+           'make_package', 'sort_out', 'fitted_question', 'choose', 'packages_text', 'need_text', 'step_text',
+           'bound_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text', 'choice_text']
 
 # %% ../../nbs/pricing/03_choose.ipynb #38c5e083
 import math
@@ -139,21 +139,35 @@ def reject(rate: Rate, # of the model
                   f'{gib(short, 2)} short of the need on each card; it has {card.usable}')
     return no(*fault) if (fault := _lot_fault(rate, q)) else None
 
-# %% ../../nbs/pricing/03_choose.ipynb #fc9a794b
-_RATES = {'bfloat16': 'bf16', 'float16': 'fp16', 'float32': 'fp32', 'float8_e4m3fn': 'fp8',
-          'float8_e5m2': 'fp8'}
+# %% ../../nbs/pricing/03_choose.ipynb #44752b57
+_RATES = {'bfloat16': 'bf16', 'float16': 'fp16', 'float32': 'fp32'}
+
+def fastest_operations(gpu: Gpu, # a card of the catalogue
+                       dtype: str | None, # of the inputs that are multiplied
+                      ) -> Fraction | None: # operations a second; None where no figure is known
+    "The fastest rate at which a card multiplies inputs of a type"
+    plain = operations_per_second(gpu, _RATES.get(dtype, ''))
+    halves = operations_per_second(gpu, 'bf16') if dtype == 'float32' else None
+    known = [Fraction(o) for o in (plain, halves and Fraction(halves, 2)) if o]
+    return max(known) if known and (dtype != 'float32' or halves) else None
 
 def step_bound(estimate: Estimate,
                # with step_flops, step_bytes and compute_dtype in its model, where it knows them
                gpu: Gpu | None, # a card of the catalogue
               ) -> tuple[float, str] | None: # seconds, and 'compute' or 'memory'; None where nothing is known
-    "A time that one step on one card cannot beat"
+    "A time that one step on each card cannot beat"
     if gpu is None: return None
     work = estimate.model
-    rates = ((work.get('step_flops'), operations_per_second(gpu, _RATES.get(work.get('compute_dtype'), '')),
-              'compute'), (work.get('step_bytes'), bytes_per_second(gpu), 'memory'))
-    known = [(amount / rate, name) for amount, rate, name in rates if amount and rate]
+    rates = ((work.get('step_flops'), fastest_operations(gpu, work.get('compute_dtype')), 'compute'),
+             (work.get('step_bytes'), bytes_per_second(gpu), 'memory'))
+    known = [(float(amount / rate), name) for amount, rate, name in rates if amount and rate]
     return max(known) if known else None
+
+def no_bound(estimate: Estimate, # of one card or several
+            ) -> str: # a sentence
+    "Why an estimate has no lower bound of a step"
+    why = dict.fromkeys(estimate.reasons.get(f'model.{o}') for o in ('step_flops', 'step_bytes'))
+    return '; '.join(filter(None, why)) or 'the estimate does not say what a step computes or reads'
 
 # %% ../../nbs/pricing/03_choose.ipynb #d4e905ec
 RULE = 'Cheapest total first; where totals are equal, fewer cards, then the shorter duration, then the key.'
@@ -206,7 +220,7 @@ def sort_out(estimate: Estimate, # of one card or several
             packages.append(make_package(rate, cards[rate.gpu], needed, q, bound))
     return sorted(packages, key=order), rejected
 
-# %% ../../nbs/pricing/03_choose.ipynb #dda91050
+# %% ../../nbs/pricing/03_choose.ipynb #9954864f
 COPIES_NOTE = 'Each card holds a whole copy; what copies exchange with one another is not part of an estimate for one card.'
 
 def fitted_question(estimate: Estimate, # of one card or several
@@ -230,15 +244,17 @@ def _asked(q: Question) -> dict[str, Any]:
                 margin_percent=str(q.margin_percent), margin_bytes=q.margin_bytes,
                 stock=q.stock, accepted_results=q.accepted_results)
 
-def _silent(question: dict[str, Any], packages: Sequence[Package]) -> dict[str, str]:
+def _silent(question: dict[str, Any], packages: Sequence[Package], estimate: Estimate) -> dict[str, str]:
     "Why fields of a choice are null"
     why = dict(days='every duration was asked for', lots='they follow from the cards, or are 1',
                cards='they follow from the lots', strategy='none was named',
                stock='no stock list was given', accepted_results='no number of accepted results was stated')
     reasons = {f'question.{k}': v for k, v in why.items() if question[k] is None}
-    return reasons if packages else reasons | {'chosen': 'no package of the tariff passes every test'}
+    if not packages: return reasons | {'chosen': 'no package of the tariff passes every test'}
+    if packages[0].step_seconds_at_least is not None: return reasons
+    return reasons | {'chosen.step_seconds_at_least': no_bound(estimate)}
 
-# %% ../../nbs/pricing/03_choose.ipynb #bac1efa8
+# %% ../../nbs/pricing/03_choose.ipynb #f3887199
 def choose(estimate: Estimate, # of one card or several
            tariff: Tariff, # a snapshot
            cards: dict[str, Card], # what is known of each model, from `known_cards`
@@ -259,9 +275,9 @@ def choose(estimate: Estimate, # of one card or several
                tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256,
                            note=note),
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
-               reasons=_silent(_asked(q), packages))
+               reasons=_silent(_asked(q), packages, estimate))
 
-# %% ../../nbs/pricing/03_choose.ipynb #d94f3930
+# %% ../../nbs/pricing/03_choose.ipynb #c61cd4f4
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
 def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
 def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
@@ -293,11 +309,18 @@ def _chosen_text(o: Package) -> list[str]:
              paragraph(f'Estimated peak <= usable memory of each card, {gib(o.usable_bytes, 2)} ({o.usable_read_by}: {o.usable_source}).')]
     if o.unit_cost_usd_cents:
         lines.append(paragraph(f'Each accepted result: {rounded(Fraction(o.unit_cost_usd_cents) / 100)} USD, half-even to 1/100 cent.'))
-    if o.step_seconds_at_least:
-        most = int(o.duration_days * 86400 / o.step_seconds_at_least)
-        bound = f'Lower bound of a step: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}'
-        lines.append(paragraph(f'{bound}: at most {most:,} steps in {o.duration_days} days, and real steps take longer.'))
     return lines
+
+def step_text(choice: Choice, # with a chosen package
+             ) -> str: # a sentence
+    "The least time of a step, and how many there can be at most"
+    o, step = choice.chosen, choice.estimate['model'].get('step')
+    named = f'a step ({step})' if step else 'a step'
+    why = choice.reasons.get('chosen.step_seconds_at_least')
+    if o.step_seconds_at_least is None: return f'No lower bound of {named} is known: {why}.'
+    most = int(o.duration_days * 86400 / o.step_seconds_at_least)
+    return (f'Lower bound of {named} on each card: {o.step_seconds_at_least:.3g} s, set by {o.step_bound_by}: '
+            f'at most {most:,} steps in {o.duration_days} days, and real steps take longer.')
 
 # %% ../../nbs/pricing/03_choose.ipynb #ec963769
 def bound_text(choice: Choice, # with a bound among its needs
@@ -345,7 +368,7 @@ def variants_text(variants: Sequence[Variant], # in the order asked
     table = columns([('variant', 'each card needs', 'cheapest', 'days', 'total USD'), *rows], 'lrlrr')
     return '\n'.join([table, *(paragraph(f'{o.name}: {o.reason}') for o in variants if o.reason)])
 
-# %% ../../nbs/pricing/03_choose.ipynb #495c5873
+# %% ../../nbs/pricing/03_choose.ipynb #71cc3863
 def choice_text(choice: Choice, # any
                 most: int = 3, # further packages shown
                ) -> str: # lines for a terminal
@@ -355,7 +378,7 @@ def choice_text(choice: Choice, # any
         out.append(strong(paragraph(f'No package of {choice.tariff["file"]} passes every test.')))
     else:
         shown = (choice.chosen, *choice.others)[:most + 1]
-        out += [*_chosen_text(choice.chosen), '', packages_text(shown)]
+        out += [*_chosen_text(choice.chosen), paragraph(step_text(choice)), '', packages_text(shown)]
         if more := 1 + len(choice.others) - len(shown): out.append(f'and {more} more')
         out += ['', paragraph(readings_text((choice.chosen, *choice.others)))]
         if choice.need['bound_bytes']: out.append(paragraph(bound_text(choice)))
