@@ -11,7 +11,7 @@ config.read('settings.ini', encoding='utf-8')
 cfg = config['DEFAULT']
 EXTRA = '_requirements'
 DATA = [str(o.relative_to('data')) for o in sorted(Path('data').rglob('*')) if o.is_file()]
-CHAPTERS = [o.name for o in sorted(Path('nbs/workbook').glob('*.ipynb'))]
+CHAPTERS = [str(o.relative_to('nbs/workbook')) for o in sorted(Path('nbs/workbook').rglob('*')) if o.is_file() and '.ipynb_checkpoints' not in o.parts]
 
 
 class SdistWithSettings(sdist):

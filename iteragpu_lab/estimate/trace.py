@@ -18,15 +18,18 @@ from .trace_card import CARDS
 from .trace_child import BETWEEN, MECHANISMS, Traced, Work, run_traced
 from .trace_log import bytes_by, curve, live_at
 from .trace_process import process_lines
+from ..gpus import read_gpus, resolve
 from ..units import gib
 
-# %% ../../nbs/estimate/77_trace.ipynb #5074cfcf
+# %% ../../nbs/estimate/77_trace.ipynb #7f20f08a
 SOURCE = "traced in PyTorch's own code, replayed through the caching allocator"
 
 def _rows(readings):
-    return tuple(PhaseRow(phase=r.phase, start_allocated_bytes=r.start_allocated, end_allocated_bytes=r.end_allocated, peak_allocated_bytes=r.peak_allocated,
-                          start_reserved_bytes=r.start_reserved, end_reserved_bytes=r.end_reserved, peak_reserved_bytes=r.peak_reserved,
-                          reasons={"elapsed_seconds": "nothing was run", "device_total_bytes": "no device was asked"}) for r in readings)
+    reasons = {"elapsed_seconds": "nothing was run", "device_total_bytes": "no device was asked"}
+    return tuple(PhaseRow(
+        phase=r.phase, reasons=dict(reasons),
+        start_allocated_bytes=r.start_allocated, end_allocated_bytes=r.end_allocated, peak_allocated_bytes=r.peak_allocated,
+        start_reserved_bytes=r.start_reserved, end_reserved_bytes=r.end_reserved, peak_reserved_bytes=r.peak_reserved) for r in readings)
 
 def _highest(readings): return max(readings, key=lambda r: r.peak_allocated)
 
@@ -82,8 +85,9 @@ def estimate_of(
 
 # %% ../../nbs/estimate/77_trace.ipynb #46f51130
 def _card(gpu):
-    if gpu not in CARDS: raise Refused(f"gpu {gpu!r} cannot be traced for; accepted are {', '.join(CARDS)}")
-    return gpu
+    key = resolve(gpu, read_gpus()).key
+    if key not in CARDS: raise Refused(f"gpu {gpu!r} cannot be traced for; accepted are {', '.join(CARDS)}")
+    return key
 
 def trace(
     build: Callable,                 # build(device) returns any state
@@ -102,7 +106,8 @@ def trace(
     except (pickle.PicklingError, TypeError) as error:
         raise Refused(f"build and step cannot be sent to the tracing process: {error}; create open files, locks and models inside build") from None
     import sys
-    work = Work(gpu=_card(gpu), mechanism=mechanism, functions=functions, values=values or {}, routing=routing, paths=tuple(sys.path))
+    gpu = _card(gpu)
+    work = Work(gpu=gpu, mechanism=mechanism, functions=functions, values=values or {}, routing=routing, paths=tuple(sys.path))
     asked = dict(trace=f"{getattr(build, '__name__', 'build')},{getattr(step, '__name__', 'step')}", alloc_conf=alloc_conf, routing=routing)
     return estimate_of(run_traced(work, timeout_seconds), gpu, read_alloc_conf(alloc_conf), asked)
 
@@ -117,12 +122,13 @@ def trace_file(
 ) -> TracedEstimate:                  # phases build, cold_step, warm_step
     "Trace two functions of a file; the file is read in the child only."
     if not Path(path).is_file(): raise Refused(f"{path} is not a file; name a Python file, as FILE.py:BUILD,STEP")
-    work = Work(gpu=_card(gpu), file=str(Path(path).resolve()), names=tuple(names), item=item, prepare=prepare, **options)
+    gpu = _card(gpu)
+    work = Work(gpu=gpu, file=str(Path(path).resolve()), names=tuple(names), item=item, prepare=prepare, **options)
     asked = dict(trace=f"{path}:{','.join(names)}", alloc_conf=alloc_conf, routing=work.routing)
     return estimate_of(run_traced(work), gpu, read_alloc_conf(alloc_conf), asked)
 
 # %% ../../nbs/estimate/77_trace.ipynb #dca38cd2
-def _table(lines): return columns([("what", "GiB", "rests on"), *[(l.name, gib(l.bytes), l.basis) for l in lines]], "lrl")
+def _table(lines): return columns([("what", "size", "rests on"), *[(l.name, gib(l.bytes), l.basis) for l in lines]], "lrl")
 
 def traced_text(
     estimate: Estimate,  # from `trace`
@@ -133,7 +139,7 @@ def traced_text(
     whole = gib(peak.process_bytes) if peak.process_bytes is not None else f"unknown: {estimate.reasons['peak.process_bytes']}"
     modules = [l for l in estimate.live if l.name.startswith("module ")][:8]
     return "\n".join([strong(f"Estimate for {estimate.gpu}, not a measurement"), "",
-                      columns([("phase", "peak allocated GiB", "peak reserved GiB"), *rows], "lrr"), "", f"process GiB: {whole}", "",
+                      columns([("phase", "peak allocated", "peak reserved"), *rows], "lrr"), "", f"process: {whole}", "",
                       strong(f"Alive at the peak, in {peak.moment}"), _table(estimate.lines), "", _table(modules), "", *estimate.notes])
 
 # %% ../../nbs/estimate/77_trace.ipynb #2f955b0d
@@ -154,11 +160,11 @@ def timeline_svg(
     "Draw allocated memory over the course of the trace."
     points = curve(estimate.traced.log)
     top = max(size for _, size, _ in points) or 1
-    label = f"allocated memory over the traced events, highest {gib(top)} GiB"
+    label = f"allocated memory over the traced events, highest {gib(top)}"
     legend = " ".join(f'<tspan fill="{colour}">{name}</tspan>' for name, colour in PHASE_COLOURS.items())
     return (f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" viewBox="0 0 {width} {height + 20}" width="100%">'
             f'<title>{label}</title>{"".join(_bars(points, width, height, top))}'
-            f'<text x="4" y="{height + 15}" font-size="12" font-family="sans-serif">{legend} · highest {gib(top)} GiB</text></svg>')
+            f'<text x="4" y="{height + 15}" font-size="12" font-family="sans-serif">{legend} · highest {gib(top)}</text></svg>')
 
 # %% ../../nbs/estimate/77_trace.ipynb #fd2642fb
 def _frames(label): return [dict(filename=label[1] or label[2], line=0, name=label[0])]

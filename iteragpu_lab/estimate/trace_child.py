@@ -166,7 +166,7 @@ def follow(work, recorder, key_of):
         seconds[phase] = time.perf_counter() - clock
     return seconds, parameters
 
-# %% ../../nbs/estimate/76_trace_child.ipynb #2232db02
+# %% ../../nbs/estimate/76_trace_child.ipynb #b6cc9829
 OWN_FILES = os.path.join("iteragpu_lab", "estimate", "trace")
 
 def _where(error):
@@ -185,6 +185,12 @@ def _mechanism(work, recorder):
     if work.mechanism == "card": return _install_card(recorder, card_properties(work.gpu), held)
     from iteragpu_lab.estimate.trace_meta import install_meta
     return install_meta(recorder, card_properties(work.gpu), held)
+
+def _plain(log):
+    "The log as JSON values, each distinct label once."
+    table = {}
+    labels = [[key, table.setdefault(label, len(table))] for key, label in log.labels.items()]
+    return dict(events=log.events, labels=labels, table=list(table), kinds=list(log.kinds.items()), assumed=log.assumed, choices=log.choices)
 
 def _own_peak():
     "The most memory this process has held on the host; None where the system does not say."
@@ -209,13 +215,14 @@ def child_main(
     if fault: return (folder / "unfit").write_text(fault, encoding="utf-8")
     (folder / "ready").touch()
     _start_again(recorder, kept)
+    gc.freeze()   # what the libraries brought along need not be looked through at every collection
     install_labels(recorder, key_of)
     try: answer["seconds"], answer["parameters"] = follow(work, recorder, key_of)
     except Refused as error: answer["failure"] = str(error)
     except Exception as error:
         answer["failure"], answer["traceback"] = _sentence(error, recorder.fault), traceback.format_exc()
     import torch
-    answer.update(dataclasses.asdict(recorder.log), torch=torch.__version__, rss_bytes=_own_peak())
+    answer.update(_plain(recorder.log), torch=torch.__version__, rss_bytes=_own_peak())
     (folder / "result.json").write_text(json.dumps(answer), encoding="utf-8")
     os._exit(0)   # storages of the pretended card must not be freed by an interpreter that is going away
 
@@ -224,7 +231,7 @@ def _start_again(recorder, kept):
     recorder.log, recorder.sizes, recorder.allocated = Log(), {}, 0
     for part in kept: getattr(part, "held", {}).pop("cublas", None)
 
-# %% ../../nbs/estimate/76_trace_child.ipynb #ee7d1061
+# %% ../../nbs/estimate/76_trace_child.ipynb #3347648b
 @dataclass(frozen=True)
 class Traced:
     "What came back from a child."
@@ -237,8 +244,9 @@ class Traced:
     rss_bytes: int | None      # the most memory the child held on the host
 
 def _log_of(answer):
-    return Log([tuple(e) for e in answer["events"]], {int(k): tuple(v) for k, v in answer["labels"].items()},
-               {int(k): v for k, v in answer["kinds"].items()}, answer["assumed"], answer["choices"])
+    table = [tuple(label) for label in answer["table"]]
+    return Log(list(map(tuple, answer["events"])), {key: table[place] for key, place in answer["labels"]}, dict(answer["kinds"]),
+               answer["assumed"], answer["choices"])
 
 def _environment():
     package = str(Path(iteragpu_lab.__file__).resolve().parents[1])

@@ -11,10 +11,11 @@ __all__ = ['MIB', 'LT_WORKSPACE_BYTES', 'MATRIX_PRODUCTS', 'SEMAPHORE_BYTES', 'F
 import math
 from .trace_kernels import handles
 
-# %% ../../nbs/estimate/74_trace_workspaces.ipynb #4940eaf8
+# %% ../../nbs/estimate/74_trace_workspaces.ipynb #e9cf2ea9
 MIB = 1 << 20
 LT_WORKSPACE_BYTES = 1 * MIB
-MATRIX_PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "dot", "_grouped_mm", "_addmm_activation", "addbmm", "linear", "_scaled_mm", "_int_mm"}
+MATRIX_PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "addbmm", "addmv", "mv", "dot", "linear", "_addmm_activation",
+                   "_grouped_mm", "_scaled_mm", "_int_mm"}
 
 def cublas_workspace_bytes(
     capability: tuple[int, int],  # compute capability of the card

@@ -192,7 +192,7 @@ def ink(fill: str, # '#RRGGBB'
     r, g, b = (int(fill[i:i+2], 16) / 255 for i in (1, 3, 5))
     return '#000' if (0.2126 * r**2.2 + 0.7152 * g**2.2 + 0.0722 * b**2.2) > 0.179 else '#fff'
 
-# %% ../../nbs/forms/02_pieces.ipynb #b3fbbd1b
+# %% ../../nbs/forms/02_pieces.ipynb #154e0f99
 def _hatch(name: str) -> str:
     "Oblique lines, under a name of their own: a pattern that lies in a hidden tab is not drawn elsewhere"
     lines = '<rect width="2.5" height="7" fill="#000"/>'
@@ -203,7 +203,7 @@ def _segments(parts: Sequence[Part], whole: int) -> str:
     for i, o in enumerate(parts, 1):
         x, w = 100 * at / whole, 100 * o.bytes / whole
         out += _rect(f'{x:.3f}%', 20, f'{w:.3f}%', 30, f'class="part" fill="{o.colour}"', f'{o.name}: {both(o.bytes)}')
-        if w > 2.5: out += _text(f'{x + w / 2:.3f}%', 40, str(i), 'middle', f'class="on" style="fill:{ink(o.colour)}"')
+        if w > 1.8: out += _text(f'{x + w / 2:.3f}%', 40, str(i), 'middle', f'class="on" style="fill:{ink(o.colour)}"')
         at += o.bytes
     return out
 

@@ -8,7 +8,7 @@ __all__ = ['WORDS', 'say', 'places']
 # %% ../../nbs/forms/01_words.ipynb #0142ee67
 from string import Formatter
 
-# %% ../../nbs/forms/01_words.ipynb #60be5738
+# %% ../../nbs/forms/01_words.ipynb #ef84df57
 WORDS = {
     'bar.label': 'Estimated peak {total}, of which {parts}.',
     'bar.limit': 'usable {size}',
@@ -351,6 +351,7 @@ WORDS = {
     'campaign.yes': '✓ yes',
     'campaign.no': '✗ not yet',
     'campaign.stop': 'Stop when: {rule}.',
+    'view.measured': 'Measured on {name}, {at}.',
     'lines.caption': 'What takes the room, and what each number rests on',
     'lines.part': 'part',
     'lines.gib': 'GiB',

@@ -5,19 +5,19 @@
 # %% auto #0
 __all__ = ['DTYPES', 'HIDDEN_FACTOR', 'SEED', 'SLOWDOWNS', 'IDLE', 'LOW_CLOCK', 'SHORTEST_ENERGY_WINDOW_SECONDS', 'FRESH_SECONDS',
            'NO_PASSES', 'PARTIAL', 'TOO_FEW', 'SLOW_START', 'SMALLEST_DRIFT', 'CHANCE', 'IDLE_BYTES', 'FIRST_PASSES',
-           'WARM_PASSES', 'NOTES', 'NOTHING_USED', 'DIED', 'EXIT_CODES', 'MEASURE', 'NetworkSettings', 'DeviceProbe',
-           'EventPair', 'join_nvml', 'DriverState', 'read_driver', 'driver_state', 'energy_millijoules', 'slowdowns',
-           'driver_entry', 'Phase', 'row_without_passes', 'measure_phase', 'numbers_in', 'build_network', 'repeated',
-           'in_effect', 'network_phases', 'forward_phases', 'requested_bytes', 'largest_free_block',
-           'memory_explanation', 'BoundHit', 'status_of', 'failure_of', 'forget_frames', 'run_phases', 'partial_path',
-           'refuse_taken', 'PartialFile', 'spread_of', 'slow_first', 'trend_chance', 'drifting', 'steadiness',
-           'process_bytes_of', 'memory_flags', 'summary_of', 'synthetic_model', 'run_header', 'measurement_from',
-           'not_in_effect', 'signals_handled', 'used_device', 'open_device', 'measure_phases', 'measure_network',
-           'recover', 'measurement_text', 'add_network_arguments', 'network_settings', 'show_measurement',
-           'measure_verb']
+           'WARM_PASSES', 'NOTES', 'SAME_WORD_SECONDS', 'NOTHING_USED', 'DIED', 'EXIT_CODES', 'MEASURE',
+           'NetworkSettings', 'DeviceProbe', 'EventPair', 'join_nvml', 'DriverState', 'read_driver', 'driver_state',
+           'energy_millijoules', 'slowdowns', 'driver_entry', 'Phase', 'row_without_passes', 'measure_phase',
+           'numbers_in', 'build_network', 'repeated', 'in_effect', 'network_phases', 'forward_phases',
+           'requested_bytes', 'limit_bytes', 'largest_free_block', 'memory_explanation', 'BoundHit', 'status_of',
+           'failure_of', 'forget_frames', 'run_phases', 'partial_path', 'refuse_taken', 'PartialFile', 'spread_of',
+           'slow_first', 'trend_chance', 'drifting', 'steadiness', 'process_bytes_of', 'memory_flags', 'summary_of',
+           'synthetic_model', 'run_header', 'measurement_from', 'not_in_effect', 'Interrupts', 'signals_handled',
+           'used_device', 'open_device', 'measure_phases', 'measure_network', 'recover', 'measurement_text',
+           'add_network_arguments', 'network_settings', 'show_measurement', 'measure_verb']
 
-# %% ../../nbs/measure/02_protocol.ipynb #932775a0
-import argparse, contextlib, gc, json, os, re, signal, statistics, threading, time, traceback, uuid
+# %% ../../nbs/measure/02_protocol.ipynb #185732bf
+import argparse, contextlib, gc, json, os, re, signal, statistics, textwrap, threading, time, traceback, uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from ..commands import Verb, columns, strong, whole_argument
 from ..documents import (Measurement, PhaseRow, Refused, new, refusal, to_dict, to_json, utc_now,
                                     write_new)
 from .environment import (NotKnown, VARIABLES, answer, answers, cause, device_index,
-                                              load_nvml, load_torch, nvml_handle, record_environment,
+                                              load_nvml, load_torch, nvml_handle, printable, record_environment,
                                               used_by_others, why_unavailable)
 from ..units import exact, gib
 try: import fcntl
@@ -375,7 +375,17 @@ def requested_bytes(text: str, # of an out-of-memory error
     match = _TRIED.search(text)
     return round(float(match[1]) * _SCALES[match[2]]) if match else None
 
-# %% ../../nbs/measure/02_protocol.ipynb #1dbf4470
+# %% ../../nbs/measure/02_protocol.ipynb #5dd752e9
+_ALLOWED = re.compile(r'([0-9.]+) (bytes|KiB|MiB|GiB) allowed')
+
+def limit_bytes(probe: DeviceProbe, # of the device
+                text: str, # of an out-of-memory error
+               ) -> int: # NotKnown where none is named
+    "The limit that the allocator was given for this process, as declared or as its error names it"
+    if probe.limit_bytes is not None: return probe.limit_bytes
+    if not (match := _ALLOWED.search(text)): raise NotKnown('no limit was declared, and the error names none')
+    return round(float(match[1]) * _SCALES[match[2]])
+
 def largest_free_block(probe: DeviceProbe, # of the device
                       ) -> int: # bytes; NotKnown where the allocator keeps no such list
     "The largest block that the allocator holds without using it"
@@ -396,12 +406,14 @@ def memory_explanation(memory: Mapping[str, int | None], # figures of a failure
     if idle is not None and asked <= idle:
         return 'fragmentation: the allocator held enough free memory, in pieces too small for the request'
     if asked <= free:
-        return 'the device had room for the request; a limit set for this process stood in the way'
+        known = memory.get('limit_bytes') is not None
+        return 'the device had room for the request; ' + (
+            'a limit set for this process stood in the way' if known else 'no limit is known, so what stood in the way is not told')
     if others_bytes and asked <= free + (idle or 0) + others_bytes:
         return 'neighbours: with what other processes held before this one began, it would have been enough'
     return 'this process had filled the device; the request did not fit beside what it held'
 
-# %% ../../nbs/measure/02_protocol.ipynb #d060a715
+# %% ../../nbs/measure/02_protocol.ipynb #93d2975d
 class BoundHit(BaseException):
     "A declared bound stopped the run"
 
@@ -429,6 +441,7 @@ def failure_of(probe: DeviceProbe, # of the device
     reasons, c, d = {}, probe.cuda, probe.device
     memory = answers('failure',
                      dict(requested_bytes=lambda: requested_bytes(str(error)),
+                          limit_bytes=lambda: limit_bytes(probe, str(error)),
                           allocated_bytes=lambda: c.memory_allocated(d),
                           reserved_bytes=lambda: c.memory_reserved(d),
                           device_free_bytes=lambda: c.mem_get_info(d)[0],
@@ -441,7 +454,7 @@ def failure_of(probe: DeviceProbe, # of the device
                 others_bytes_at_start=others_bytes, explanation=explained,
                 reasons={k.removeprefix('failure.'): v for k, v in reasons.items()})
 
-# %% ../../nbs/measure/02_protocol.ipynb #dd680572
+# %% ../../nbs/measure/02_protocol.ipynb #dd30911a
 def forget_frames(error: BaseException | None, # and what it was raised from
                  ) -> None:
     "Free what an error's traceback holds"
@@ -456,6 +469,7 @@ def run_phases(probe: DeviceProbe, # of the device
                started: Callable[[Phase], None], # told before each phase
                finished: Callable[[PhaseRow], None], # given each row
                others_bytes: int | None = None, # held by others before this process began
+               over: Callable[[], None] = lambda: None, # told as soon as the work is over, however it ended
               ) -> tuple[str, dict[str, Any] | None]: # status, and the failure if there was one
     "Measure phase after phase until the end or the first failure"
     phase = None
@@ -463,9 +477,11 @@ def run_phases(probe: DeviceProbe, # of the device
         for phase in phases:
             started(phase)
             finished(measure_phase(probe, phase))
+        over()
         return 'done', None
     except Refused: raise
     except BaseException as e: # exit() and Ctrl-C end a run as errors do, and its rows are kept all the same
+        over()
         status = status_of(probe, e)
         failure = failure_of(probe, phase, e, status, others_bytes)
         forget_frames(e)
@@ -497,7 +513,7 @@ def _lock(fd: int, path: Path) -> None:
     except OSError:
         raise Refused(f'{path} is being written by a run that is still alive; let it end') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #6c87e814
+# %% ../../nbs/measure/02_protocol.ipynb #38770ace
 class PartialFile:
     "The growing record of a run"
     def __init__(self, output: str | Path, # the result's file, a name that is not taken
@@ -513,14 +529,16 @@ class PartialFile:
             _lock(self.fd, self.path)
             if os.path.lexists(self.output):
                 raise Refused(f'{self.output} exists already and was left untouched; choose a new name')
+            self.lines = 0
             self.write(header=header)
         except BaseException:
             self.discard()
             raise
 
     def write(self, **record: Any) -> None: # one key: 'header', 'started', 'row' or 'ended'
-        "Append one line, whole or torn but never mixed with another"
-        data = (json.dumps(record, allow_nan=False) + '\n').encode()
+        "Append one numbered line, whole or torn but never mixed with another"
+        self.lines += 1
+        data = (json.dumps(dict(line=self.lines, **record), allow_nan=False) + '\n').encode()
         try:
             while data: data = data[os.write(self.fd, data):]
         except OSError as e: raise refusal(self.path, e) from e
@@ -699,7 +717,7 @@ def run_header(environment: dict[str, Any], # of the machine
     return dict(run_id=uuid.uuid4().hex, started_at=utc_now(), environment=environment,
                 configuration=configuration, effective=effective, **work)
 
-# %% ../../nbs/measure/02_protocol.ipynb #5cb496f5
+# %% ../../nbs/measure/02_protocol.ipynb #e39fb326
 def measurement_from(header: Mapping[str, Any], # of the run
                      rows: Sequence[PhaseRow], # measured, in order
                      status: str, # how it ended
@@ -717,11 +735,12 @@ def measurement_from(header: Mapping[str, Any], # of the run
     summary = summary_of(rows, repeats, effective['used_by_others_bytes'], retries,
                          effective['allocator_backend'])
     summary |= more or {}
+    summary['flags'] += summary['warm']['steadiness']['flags']
     summary['flags'] += not_in_effect(h['configuration'], effective, h['environment'].get('variables', {}))
     return new(Measurement, at=h.pop('started_at'), status=status, failure=failure, finished_at=finished_at,
                phases=tuple(rows), summary=summary, notes=NOTES, reasons=reasons, **h)
 
-# %% ../../nbs/measure/02_protocol.ipynb #594b5df7
+# %% ../../nbs/measure/02_protocol.ipynb #e7d6bae9
 _ALLOCATOR_VARIABLES = ('PYTORCH_ALLOC_CONF', 'PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF')
 
 def _asked_of_allocator(variables: Mapping[str, str | None]) -> dict[str, str]:
@@ -737,13 +756,35 @@ def not_in_effect(configuration: Mapping[str, Any], # as asked
     backend = effective.get('allocator_backend') if 'backend' in asked else None
     pairs = [(name, [configuration.get(name)], effective.get(f'weights_{name}')) for name in ('dtype', 'device')]
     pairs.append(('allocator', asked.get('backend'), backend))
-    pairs += [(k, v.lower(), str(settings[k]).lower()) for k, v in asked.items() if k in settings]
+    plain = {k: str(v).lower() for k, v in settings.items() if not isinstance(v, (dict, list))}
+    pairs += [(k, v.lower(), plain[k]) for k, v in asked.items() if k in plain]
     def shown(value): return value if isinstance(value, str) else ', '.join(value)
     return [f'{name}: {shown(a)} was asked for, {shown(e)} is in effect' for name, a, e in pairs
             if a not in (None, [None]) and e and a != e]
 
-# %% ../../nbs/measure/02_protocol.ipynb #e1686cef
-def _interrupt(signum: int, frame: Any) -> None: raise KeyboardInterrupt
+# %% ../../nbs/measure/02_protocol.ipynb #3c6e4f1f
+SAME_WORD_SECONDS = 1
+
+class Interrupts:
+    "A handler of the signals that ask a run to end"
+    def __init__(self, listening: bool = False) -> None: # whether to raise from the beginning
+        self.listening, self.asked_at = listening, None
+
+    def __call__(self, signum: int, frame: Any) -> None:
+        "Raise KeyboardInterrupt while the work runs, once for words in quick succession"
+        now, before = time.monotonic(), self.asked_at
+        if before is not None and now - before < SAME_WORD_SECONDS: return
+        self.asked_at = now
+        if self.listening: raise KeyboardInterrupt
+
+    def listen(self) -> None:
+        "The work begins; a word that came before is heard now"
+        self.listening = True
+        if self.asked_at is not None: raise KeyboardInterrupt
+
+    def close(self) -> None:
+        "The work is over; no word disturbs what follows"
+        self.listening = False
 
 @contextlib.contextmanager
 def signals_handled(action: Any) -> Iterator[None]: # what to do; signals that were ignored stay so
@@ -770,7 +811,7 @@ def used_device(rows: Sequence[PhaseRow], # measured
     "Whether any phase had memory on the device"
     return any(o.peak_allocated_bytes is not None for o in rows)
 
-# %% ../../nbs/measure/02_protocol.ipynb #bf75aaec
+# %% ../../nbs/measure/02_protocol.ipynb #16f36094
 def open_device(device: str, # 'cuda:N'
                ) -> tuple[Any, DeviceProbe, int | None]: # torch, the proven device, what others held on it
     "Load PyTorch and prove the device, or refuse in one sentence"
@@ -784,6 +825,11 @@ def open_device(device: str, # 'cuda:N'
     others = [n for name, n in before.items() if gpu_uuid and gpu_uuid in name]
     return torch, probe, others[0] if others else None
 
+def _heard(interrupts: Interrupts, phases: Iterator[Phase]) -> Iterator[Phase]:
+    "Phases from the moment on at which the run can be interrupted"
+    interrupts.listen()
+    yield from phases
+
 def measure_phases(probe: DeviceProbe, # proven
                    phases: Iterator[Phase], # in order
                    header: dict[str, Any], # of the run
@@ -792,7 +838,8 @@ def measure_phases(probe: DeviceProbe, # proven
                    summarize: Callable[[Sequence[PhaseRow]], dict[str, Any]] = lambda rows: {}, # adds to the summary
                   ) -> Measurement: # as it was written
     "Measure, keep every row as it comes, and write the result whatever ends the run"
-    with signals_handled(_interrupt):
+    interrupts = Interrupts()
+    with signals_handled(interrupts):
         partial, rows = PartialFile(output, header), []
         tell(header=header)
         def keep(**record):
@@ -802,14 +849,12 @@ def measure_phases(probe: DeviceProbe, # proven
         def finished(row):
             rows.append(row)
             keep(row=to_dict(row))
-        status, failure = run_phases(probe, phases, started, finished,
-                                     header['effective']['used_by_others_bytes'])
-        with signals_handled(signal.SIG_IGN):
-            if status == 'done' and not used_device(rows): status, failure = 'failed', NOTHING_USED
-            retries = answer('retries', lambda: probe.cuda.memory_stats(probe.device)['num_alloc_retries'],
-                             {})
-            measurement = measurement_from(header, rows, status, failure, utc_now(), retries, summarize(rows))
-            partial.finish(measurement)
+        status, failure = run_phases(probe, _heard(interrupts, phases), started, finished,
+                                     header['effective']['used_by_others_bytes'], interrupts.close)
+        if status == 'done' and not used_device(rows): status, failure = 'failed', NOTHING_USED
+        retries = answer('retries', lambda: probe.cuda.memory_stats(probe.device)['num_alloc_retries'], {})
+        measurement = measurement_from(header, rows, status, failure, utc_now(), retries, summarize(rows))
+        partial.finish(measurement)
     return measurement
 
 # %% ../../nbs/measure/02_protocol.ipynb #1ca0e452
@@ -828,7 +873,7 @@ def measure_network(settings: NetworkSettings, # what to measure
     return measure_phases(probe, wrap(probe, network_phases(torch, settings, header['effective'])), header,
                           output, tell)
 
-# %% ../../nbs/measure/02_protocol.ipynb #aef70ebe
+# %% ../../nbs/measure/02_protocol.ipynb #33c50710
 def _partial_records(path: Path) -> list[dict[str, Any]]:
     lines = path.read_text(encoding='utf-8').split('\n')
     records = []
@@ -838,6 +883,10 @@ def _partial_records(path: Path) -> list[dict[str, Any]]:
             raise Refused(f'{path} line {i} is not a line of a run; it was changed or is another file') from None
     if not records or not isinstance(records[0], dict) or 'header' not in records[0]:
         raise Refused(f'{path} holds no run: its first line has no header; nothing can be recovered')
+    for i, record in enumerate(records, 1):
+        if record.get('line') != i:
+            raise Refused(f'{path} line {i} is not the one that the run wrote there: a line was taken out, doubled or moved; '
+                          'nothing was recovered')
     return records
 
 DIED = 'the process ended without a word: it was killed, or the machine stopped'
@@ -881,10 +930,10 @@ def _recovered(path: Path, status: str, error: str) -> Measurement:
             return measurement_from(records[0]['header'], rows, ended['status'], ended['failure'],
                                     ended['finished_at'])
         return measurement_from(records[0]['header'], rows, status, _left_off(records, error), None)
-    except (KeyError, TypeError, UnicodeDecodeError) as e:
+    except (AttributeError, KeyError, TypeError, UnicodeDecodeError) as e:
         raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #cab79e7e
+# %% ../../nbs/measure/02_protocol.ipynb #25353f48
 def _milliseconds(seconds: float | None) -> str:
     return 'unknown' if seconds is None else f'{1000 * seconds:,.3f}'
 def _mebibytes(n: int | None) -> str: return 'unknown' if n is None else f'{n / 2**20:,.1f}'
@@ -897,13 +946,22 @@ def _phase_cells(row: PhaseRow) -> tuple[str, ...]:
             _mebibytes(row.end_allocated_bytes), _mebibytes(row.peak_allocated_bytes),
             _mebibytes(row.peak_reserved_bytes))
 
+def _wrapped(text: str) -> str:
+    "One sentence in lines of at most 80 characters, which cannot move the cursor"
+    return textwrap.fill(printable(text), 80, subsequent_indent='  ', break_on_hyphens=False)
+
 def _failure_lines(failure: Mapping[str, Any]) -> list[str]:
     where = ' '.join(str(o) for o in (failure['phase'] or 'between phases', failure.get('repetition')) if o)
     figures = [(k.removesuffix('_bytes').replace('_', ' '),
                 exact(v)) for k, v in failure.items() if k.endswith('_bytes')]
-    lines = ['', f'Stopped in {where}: {failure["error"]}', failure['explanation'] or '',
+    lines = ['', _wrapped(f'Stopped in {where}: {failure["error"]}'), _wrapped(failure['explanation'] or ''),
              columns(figures, 'lr') if figures else '']
     return [line for i, line in enumerate(lines) if line or not i]
+
+def _spread_line(spread: Mapping[str, Any]) -> str:
+    figures = [f'{name} {_milliseconds(spread[k])}' for name, k in
+               (('median', 'median'), ('min', 'min'), ('max', 'max'), ('IQR', 'iqr'))]
+    return f'Warm repetitions in ms: n {spread["n"]}, {", ".join(figures)}'
 
 def _against_line(found: Mapping[str, Any]) -> str:
     if found['verdict'] is None or found['difference_percent'] is None: return 'a against b: nothing can be said'
@@ -917,12 +975,14 @@ def measurement_text(measurement: Measurement, # any
     head = [('phase', 'ms', 'event ms', 'allocated', 'peak alloc.', 'peak reserved')]
     process = s['process_bytes']
     used = f'{exact(process)} = {gib(process)}' if process else f'unknown: {s["reasons"].get("process_bytes", "")}'
-    out = [strong(f'Measurement on {m.effective["device_name"]}, status {m.status}'), '',
+    title = printable(f'Measurement on {m.effective["device_name"]}, status {m.status}')
+    out = [*map(strong, textwrap.wrap(title, 80)), '',
            columns([*head, *map(_phase_cells, m.phases)], 'lrrrrr'), '',
-           'Memory in MiB = 2^20 B; allocated is part of reserved.', f'Process on the device: {used}']
-    if 'against' in s: out.append(_against_line(s['against']))
-    out += [*s['flags'], *s['warm']['steadiness']['flags'], *(_failure_lines(m.failure) if m.failure else [])]
-    return '\n'.join(out)
+           _wrapped(_spread_line(s['warm']['elapsed_seconds'])),
+           'Memory in MiB = 2^20 B; allocated is part of reserved.', _wrapped(f'Process on the device: {used}')]
+    if 'against' in s: out.append(_wrapped(_against_line(s['against'])))
+    out += map(_wrapped, dict.fromkeys([*s['flags'], *s['warm']['steadiness']['flags']]))
+    return '\n'.join([*out, *(_failure_lines(m.failure) if m.failure else [])])
 
 # %% ../../nbs/measure/02_protocol.ipynb #288aed41
 EXIT_CODES = dict(done=0, out_of_memory=1, failed=1, incomplete=1, cancelled=130, bound_hit=3)
@@ -962,16 +1022,18 @@ def show_measurement(args: argparse.Namespace, # with `json`
     print(to_json(measurement) if args.json else measurement_text(measurement), end='' if args.json else '\n')
     return EXIT_CODES[measurement.status]
 
-# %% ../../nbs/measure/02_protocol.ipynb #5dbaaf4a
+# %% ../../nbs/measure/02_protocol.ipynb #30b9db91
 def measure_verb(variables: Sequence[str] = VARIABLES, # environment variables to record; () for none
                 ) -> Verb: # `iteragpu measure`
     "The command that measures the synthetic network"
-    def run_measure(args: argparse.Namespace) -> int:
-        if args.recover:
+    def measured(args: argparse.Namespace) -> int:
+        if args.recover is not None:
             recovered = recover(args.recover, args.output)
             show_measurement(args, recovered)
             return 0
         return show_measurement(args, measure_network(network_settings(args), args.output, variables))
+    def run_measure(args: argparse.Namespace) -> int:
+        with signals_handled(Interrupts(listening=True)): return measured(args)
     return Verb('measure', 'Measure the synthetic network Linear, GELU, Linear on a GPU, phase by phase.',
                 'iteragpu measure --device cuda:0 --batch 1 --context 16 --width 64 --dtype float32 --warmup 1 --repeats 2 --output small.json',
                 add_network_arguments, run_measure)

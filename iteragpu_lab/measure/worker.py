@@ -6,7 +6,7 @@
 __all__ = ['GRACE_SECONDS', 'MEASURE', 'request_of', 'seconds_bounded', 'bounded', 'run_request', 'child_main', 'Worker',
            'run_in_child', 'add_workload_arguments']
 
-# %% ../../nbs/measure/06_worker.ipynb #59515106
+# %% ../../nbs/measure/06_worker.ipynb #54f81d55
 import argparse, contextlib, json, os, signal, subprocess, sys, threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,9 +16,9 @@ from ..commands import Verb, gib_argument, whole_argument
 from ..documents import Measurement, PhaseRow, Refused, to_dict
 from .against import measure_against
 from .environment import VARIABLES
-from .protocol import (BoundHit, DeviceProbe, NetworkSettings, Phase,
+from .protocol import (BoundHit, DeviceProbe, Interrupts, NetworkSettings, Phase,
                                            add_network_arguments, measure_network, network_settings,
-                                           partial_path, recover, refuse_taken, show_measurement)
+                                           partial_path, recover, refuse_taken, show_measurement, signals_handled)
 from .workloads import (PresetSettings, TASKS_MEASURED, check_preset,
                                             load_workload, measure_workload, preset_config, preset_workload)
 
@@ -116,7 +116,7 @@ def child_main() -> int: # exit code
     except KeyboardInterrupt: tell(refused='cancelled before anything was measured')
     return 0
 
-# %% ../../nbs/measure/06_worker.ipynb #375a3f8d
+# %% ../../nbs/measure/06_worker.ipynb #63075b7c
 _CHILD = 'import os; from iteragpu_lab.measure.worker import child_main; os._exit(child_main())'
 
 def _child_variables() -> dict[str, str]:
@@ -128,13 +128,18 @@ def _measurement_of(plain: dict[str, Any]) -> Measurement:
     return Measurement(**plain | dict(phases=tuple(PhaseRow(**o) for o in plain['phases']),
                                       notes=tuple(plain['notes'])))
 
+def _written(output: str) -> Measurement:
+    "The result of a child that was ended after it had written, and before it could tell"
+    from iteragpu_lab.reading import read
+    return read(output, 'measurement')
+
 def _end_of(code: int) -> str:
     if code >= 0: return f'the measured process ended with exit code {code} and without a word'
     name = signal.Signals(-code).name
     hint = '; the system kills so when the memory of the machine runs out' if name == 'SIGKILL' else ''
     return f'the measured process died of {name}{hint}'
 
-# %% ../../nbs/measure/06_worker.ipynb #1e0e8002
+# %% ../../nbs/measure/06_worker.ipynb #4aa08ee2
 class Worker:
     "A measurement running in a child"
     def __init__(self, request: dict[str, Any]) -> None: # from `request_of`
@@ -187,21 +192,25 @@ class Worker:
         if self.found: return _measurement_of(self.found)
         if self.refused: raise Refused(self.refused)
         partial, word = partial_path(self.request['output']), _end_of(self.process.returncode)
+        if os.path.exists(self.request['output']): return _written(self.request['output'])
         if not partial.exists(): raise Refused(f'nothing was measured: {word}')
         if not self.bound_hit: return recover(partial, error=word)
         return recover(partial, status='bound_hit', error='the declared number of seconds is used up, and the work did not answer')
 
-# %% ../../nbs/measure/06_worker.ipynb #59759227
+# %% ../../nbs/measure/06_worker.ipynb #0caf59ed
 def run_in_child(request: dict[str, Any], # from `request_of`
                  heard: Callable[[dict[str, Any]], None] = lambda event: None, # hears of each event
                 ) -> Measurement: # as it was written
     "Measure in a child and wait for it"
-    with Worker(request) as worker:
+    interrupts = Interrupts(listening=True)
+    with signals_handled(interrupts), Worker(request) as worker:
         try:
             for event in worker.events(): heard(event)
         except KeyboardInterrupt:
             worker._signal_group(signal.SIGTERM)
-            for event in worker.events(): heard(event)
+            with contextlib.suppress(KeyboardInterrupt): # asked again after a while: wait no longer
+                for event in worker.events(): heard(event)
+        interrupts.close()
         return worker.measurement()
 
 # %% ../../nbs/measure/06_worker.ipynb #4fafc691
@@ -243,11 +252,12 @@ def _asked_work(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     preset_config(preset.preset)
     return 'preset', base | {k: getattr(preset, k) for k in preset.__dataclass_fields__}
 
-# %% ../../nbs/measure/06_worker.ipynb #99914c8f
-def _interrupted(signum: int, frame: Any) -> None: raise KeyboardInterrupt
-
+# %% ../../nbs/measure/06_worker.ipynb #2a0ff3cb
 def _run_measure(args: argparse.Namespace) -> int:
-    if args.recover:
+    with signals_handled(Interrupts(listening=True)): return _measured(args)
+
+def _measured(args: argparse.Namespace) -> int:
+    if args.recover is not None:
         show_measurement(args, recover(args.recover, args.output))
         return 0
     work, configuration = _asked_work(args)
@@ -255,9 +265,6 @@ def _run_measure(args: argparse.Namespace) -> int:
         return show_measurement(args, measure_network(NetworkSettings(**configuration), args.output))
     request = request_of(work, configuration, args.output, workload=args.workload, against=args.against, history=args.history,
                          max_seconds=args.max_seconds, max_gpu_bytes=args.max_gpu_gib)
-    for name in ('SIGTERM', 'SIGHUP'):
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
-            signal.signal(getattr(signal, name), _interrupted)
     return show_measurement(args, run_in_child(request))
 
 def _add_measure_arguments(parser: argparse.ArgumentParser) -> None:

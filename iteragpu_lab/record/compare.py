@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['OF_THE_RUN', 'KEPT_WORDS', 'SMALL_GAP_PERCENT', 'FIGURES', 'COMPARE', 'compared', 'same_gpu', 'refuse_other_work',
-           'refuse_late', 'compared_peak', 'compared_phases', 'kept_bytes', 'compared_lines', 'explanation_of',
-           'compare', 'calibrate', 'comparison_text', 'calibration_text', 'compare_files', 'calibrate_files']
+           'refuse_other_allocator', 'refuse_late', 'compared_peak', 'compared_phases', 'kept_bytes', 'compared_lines',
+           'explanation_of', 'compare', 'calibrate', 'comparison_text', 'calibration_text', 'compare_files',
+           'calibrate_files']
 
 # %% ../../nbs/record/01_compare.ipynb #4e80e695
 import argparse, hashlib, re, statistics
@@ -64,7 +65,7 @@ def same_gpu(key: str, # as the estimate names it, such as 'h200' or 'rtx-4090'
     "Whether a catalogue key can stand for a card's name"
     return any(_letters(o) in _letters(name) for o in (key, key.split('-')[0]) if any(c.isdigit() for c in o))
 
-# %% ../../nbs/record/01_compare.ipynb #92fec754
+# %% ../../nbs/record/01_compare.ipynb #182b90be
 def refuse_other_work(estimate: Estimate, # made before
                       measurement: Measurement, # made after
                      ) -> dict[str, Any]: # settings that both state, and alike; Refused where one differs
@@ -79,10 +80,19 @@ def refuse_other_work(estimate: Estimate, # made before
         raise Refused(f'not the same work: the model is {names[0]!r} in the estimate and {names[1]!r} in the measurement')
     if 'parameters' not in both and not both:
         raise Refused('the two state no setting in common; whether they are the same work cannot be told')
+    refuse_other_allocator(measurement)
     gpu = measurement.effective.get('device_name')
     if estimate.gpu and gpu and not same_gpu(estimate.gpu, gpu):
         raise Refused(f'not the same work: gpu is {estimate.gpu!r} in the estimate and {gpu!r} in the measurement')
     return {k: v for k, (v, _) in both.items()}
+
+def refuse_other_allocator(measurement: Measurement, # made after
+                          ) -> None:
+    "Refuse a run whose reserved figure means something else than an estimate's"
+    backend = measurement.effective.get('allocator_backend')
+    if backend not in (None, 'native'):
+        raise Refused(f'not the same allocator: the estimate follows the native one and the run used {backend}; '
+                      'their reserved figures cannot be compared')
 
 def refuse_late(estimate: Estimate, # made before
                 measurement: Measurement, # made after

@@ -64,18 +64,18 @@ def quality(runs: Sequence[Measurement], # that share their settings
         for name, value in row.values.items(): found.setdefault(name, []).append(value)
     return {name: median(values) for name, values in sorted(found.items())}
 
-# %% ../../nbs/record/15_runs.ipynb #7fb005f5
+# %% ../../nbs/record/15_runs.ipynb #15ea7d10
 NEIGHBOUR_BYTES = 16 * 2**20 # below, an idle driver's own
 
 def flags(run: Measurement, # any
          ) -> list[str]: # sentences
     "What a reader of a run's figures must know"
-    out = list(run.summary.get('flags') or ())
+    unsteady = ((run.summary.get('warm') or {}).get('steadiness') or {}).get('flags') or ()
+    out = [o for o in run.summary.get('flags') or () if o not in unsteady]
     slowed = [o.repetition for o in _rows(run, STEADY) if o.driver.get('slowdowns')]
     if slowed and not any('slowed down' in o for o in out):
         out.append(f'the card was slowed down in {len(slowed)} repetitions')
     others = run.effective.get('used_by_others_bytes')
     if others is None: out.append('whether others were on the card is not known')
     elif others > NEIGHBOUR_BYTES: out.append(f'others held {others:,} B of the card before the run')
-    steadiness = (run.summary.get('warm') or {}).get('steadiness') or {}
-    return out + [f'not steady: {o}' for o in steadiness.get('flags') or ()]
+    return out + [f'not steady: {o}' for o in unsteady]

@@ -53,12 +53,18 @@ def _answers(url: str, process: subprocess.Popen, seconds: float = 60) -> bool:
         except OSError: time.sleep(0.2)
     return False
 
-# %% ../../nbs/tests/conftest.ipynb #13ab66ca
+# %% ../../nbs/tests/conftest.ipynb #2d637aaa
 class Lab:
     "A running JupyterLab and the folder that it serves"
     def __init__(self, url: str, folder: Path, environment: dict[str, str]): self.url, self.folder, self.environment = url, folder, environment
 
 _OPTIONS = ('--allow-root', '--no-browser', '--ip=127.0.0.1', '--ServerApp.port_retries=0', '--IdentityProvider.token=', '--LabApp.expose_app_in_browser=True')
+
+# A test run that is killed closes the pipe, and the server and its kernels end with it.
+_SERVER = '''import os, sys, threading
+threading.Thread(target=lambda: (os.read(0, 1), os.killpg(0, 15)), daemon=True).start()
+from jupyterlab.labapp import main
+sys.exit(main())'''
 
 @pytest.fixture(scope='session')
 def lab(tmp_path_factory):
@@ -68,8 +74,8 @@ def lab(tmp_path_factory):
     environment, folder = _environment(home), home / 'workbook'
     subprocess.run([*COMMAND, 'lab', folder, '--no-open'], env=environment, check=True, capture_output=True)
     with open(home / 'log', 'w') as log:
-        process = subprocess.Popen([sys.executable, '-m', 'jupyterlab', *_OPTIONS, f'--port={port}'], cwd=folder, env=environment, stdout=log,
-                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen([sys.executable, '-c', _SERVER, *_OPTIONS, f'--port={port}'], cwd=folder, env=environment, stdout=log,
+                                   stderr=subprocess.STDOUT, stdin=subprocess.PIPE, start_new_session=True)
     try:
         if not _answers(f'http://127.0.0.1:{port}/api', process): pytest.fail((home / 'log').read_text()[-2000:])
         yield Lab(f'http://127.0.0.1:{port}', folder, environment)

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['MIB', 'WRONG', 'OTHER', 'an_estimate', 'a_run', 'test_exact_estimate', 'test_the_line_that_is_wrong_is_named',
-           'test_bound_that_did_not_hold', 'test_an_estimate_after_the_run', 'test_another_configuration',
-           'test_other_words_for_the_same', 'test_another_model_or_card', 'test_neighbours_and_early_ends',
-           'test_a_run_without_rows', 'test_traced_phases', 'test_lines_of_a_traced_estimate', 'test_errors_add_up',
-           'files', 'test_command', 'test_calibration', 'test_unusable_files']
+           'test_bound_that_did_not_hold', 'test_an_estimate_after_the_run', 'test_another_allocator',
+           'test_another_configuration', 'test_other_words_for_the_same', 'test_another_model_or_card',
+           'test_neighbours_and_early_ends', 'test_a_run_without_rows', 'test_traced_phases',
+           'test_lines_of_a_traced_estimate', 'test_errors_add_up', 'files', 'test_command', 'test_calibration',
+           'test_unusable_files']
 
 # %% ../../nbs/tests/test_compare.ipynb #621a0a59
 import json
@@ -81,12 +82,19 @@ def test_the_line_that_is_wrong_is_named(line):
 def test_bound_that_did_not_hold():
     assert compare(an_estimate(), a_run(context=900 * MIB)).bound_held is False
 
-# %% ../../nbs/tests/test_compare.ipynb #461b9050
+# %% ../../nbs/tests/test_compare.ipynb #45aacc85
 @pytest.mark.parametrize('at',
                          ['2026-01-02T00:00:00.000000Z', '2026-01-02T00:00:00.000001Z',
                           '2027-01-01T00:00:00.000000Z'])
 def test_an_estimate_after_the_run(at):
     with pytest.raises(Refused, match='written down before'): compare(an_estimate(at), a_run())
+
+def test_another_allocator():
+    run = a_run()
+    with pytest.raises(Refused, match='the run used cudaMallocAsync'):
+        compare(an_estimate(), replace(run, effective=run.effective | dict(allocator_backend='cudaMallocAsync')))
+    for backend in ('native', None):
+        assert compare(an_estimate(), replace(run, effective=run.effective | dict(allocator_backend=backend))).bound_held
 
 OTHER = dict(task='train', batch=2, context=17, dtype='float16')
 

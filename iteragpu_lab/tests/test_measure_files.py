@@ -4,14 +4,16 @@
 
 # %% auto #0
 __all__ = ['SMALL', 'PLACES', 'ROWS', 'KINDS', 'place', 'start', 'finish', 'strict', 'test_done', 'test_out_of_memory',
-           'test_other_ends', 'test_signals', 'test_killed', 'test_killed_at_any_byte', 'test_recover_refuses',
-           'test_recover_leaves_a_living_run_alone', 'digest', 'test_an_old_result_is_untouched',
-           'test_remains_are_untouched', 'test_two_writers', 'limited', 'test_no_room_for_the_first_line',
-           'test_no_room_for_the_result', 'test_unusable_names', 'test_folder_without_permission',
-           'test_folder_that_nobody_may_write', 'test_without_msgspec', 'test_odd_arguments']
+           'test_other_ends', 'test_signals', 'test_signals_in_pairs', 'test_killed', 'test_killed_at_any_byte',
+           'test_recover_refuses_a_line_missing_doubled_or_moved', 'test_recover_refuses',
+           'test_a_variable_that_is_no_text', 'test_recover_leaves_a_living_run_alone', 'digest',
+           'test_an_old_result_is_untouched', 'test_remains_are_untouched', 'test_two_writers', 'limited',
+           'test_no_room_for_the_first_line', 'test_no_room_for_the_result', 'test_unusable_names',
+           'test_folder_without_permission', 'test_folder_that_nobody_may_write', 'test_without_msgspec',
+           'test_odd_arguments']
 
-# %% ../../nbs/tests/test_measure_files.ipynb #225fe6a4
-import hashlib, json, os, resource, shutil, signal, subprocess
+# %% ../../nbs/tests/test_measure_files.ipynb #846b30ad
+import hashlib, json, os, resource, shutil, signal, subprocess, time
 from pathlib import Path
 import pytest
 from ..documents import Refused
@@ -56,7 +58,7 @@ def test_done(place):
     assert (code, err) == (0, '') and out == (place[0] / 'a.json').read_text()
     assert [o.name for o in place[0].iterdir()] == ['a.json']
 
-# %% ../../nbs/tests/test_measure_files.ipynb #f409c21b
+# %% ../../nbs/tests/test_measure_files.ipynb #054a2fe5
 PLACES = {'model_load': 'load', 'inputs': 'inputs', 'cold_forward': 'forward1', 'warmup': 'forward2',
           'warm_forward': 'forward4'}
 ROWS = {'model_load': 0, 'inputs': 1, 'cold_forward': 2, 'warmup': 3, 'warm_forward': 5}
@@ -88,7 +90,20 @@ def test_signals(place, number):
     found = read(place[0] / 'a.json', 'measurement')
     assert (code, found.status, found.failure['phase'], len(found.phases)) == (130, 'cancelled', 'warm_forward', 4)
 
-# %% ../../nbs/tests/test_measure_files.ipynb #0209642f
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize('pause', [0, 0.0005, 0.002, 0.01])
+def test_signals_in_pairs(place, number, pause):
+    "A terminal that closes sends its signal twice; the second word does not undo what the first set going"
+    process = start(place, STANDIN_FAIL='forward3:wait')
+    assert process.stderr.readline() == 'waiting\n'
+    process.send_signal(number)
+    time.sleep(pause)
+    process.send_signal(number)
+    code, _, _ = finish(process)
+    assert code == 130 and read(place[0] / 'a.json', 'measurement').status == 'cancelled'
+    assert [o.name for o in place[0].iterdir()] == ['a.json']
+
+# %% ../../nbs/tests/test_measure_files.ipynb #99236519
 @pytest.mark.parametrize('kind,phase', [*(('kill', o) for o in PLACES), ('abort', 'warm_forward')])
 def test_killed(place, kind, phase):
     process = start(place, STANDIN_FAIL=f'{PLACES[phase]}:{kind}')
@@ -120,15 +135,40 @@ def test_killed_at_any_byte(place):
         path.unlink(missing_ok=True)
         (place[0] / f'cut{cut}.json').unlink(missing_ok=True)
 
+def test_recover_refuses_a_line_missing_doubled_or_moved(place):
+    start(place, STANDIN_FAIL='forward4:kill').communicate(timeout=60)
+    path = partial_path(place[0] / 'a.json')
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 1 + 2 * 5 + 1, 'a header, five finished phases, one begun'
+    changed = [lines[:i] + lines[i + 1:] for i in range(1, len(lines) - 1)]
+    changed += [lines[:i] + [lines[i]] + lines[i:] for i in range(len(lines))]
+    for content in [*changed, [*lines[:2], *lines[3:5], lines[2], *lines[5:]]]:
+        path.write_bytes(b''.join(content))
+        with pytest.raises(Refused, match='taken out, doubled or moved'): recover(path)
+        assert path.exists() and not (place[0] / 'a.json').exists()
+    path.write_bytes(b''.join(lines))
+    assert len(recover(path).phases) == 5
+
 def test_recover_refuses(place, tmp_path):
     odd = tmp_path / f'x.json{PARTIAL}'
-    for content in (b'', b'{}\n', b'[1]\n', b'\xff\n', b'{"header": 1}\n', b'{"header": {}}\nnot json\n',
-                    b'{"header": {}}\n{"row": {"phase": "x", "odd": 1}}\n'):
+    for content in (b'', b'{}\n', b'[1]\n', b'\xff\n', b'{"header": 1}\n', b'{"line": 1, "header": {}}\nnot json\n',
+                    b'{"line": 1, "header": {}}\n[1]\n', b'{"line": 1, "header": {}}\n',
+                    b'{"line": 1, "header": {}}\n{"line": 2, "row": {"phase": "x", "odd": 1}}\n'):
         odd.write_bytes(content)
         with pytest.raises(Refused): recover(odd)
         assert odd.read_bytes() == content and not (tmp_path / 'x.json').exists()
     for path in (tmp_path / 'absent.json.partial', tmp_path, tmp_path / 'x.json'):
         with pytest.raises(Refused): recover(path)
+
+def test_a_variable_that_is_no_text(place):
+    process = start(place, STANDIN_FAIL='forward3:kill', CUDA_VISIBLE_DEVICES='\udcff')
+    process.communicate(timeout=60)
+    partial = partial_path(place[0] / 'a.json')
+    partial.read_text(encoding='utf-8')
+    assert recover(partial).environment['variables']['CUDA_VISIBLE_DEVICES'] == '\udcff'
+    code, out, _ = finish(start(place, '--json', output='b.json', CUDA_VISIBLE_DEVICES='\udcff'))
+    assert code == 0 and json.loads(out)['environment']['variables']['CUDA_VISIBLE_DEVICES'] == '\udcff'
+    for name in ('a.json', 'b.json'): assert read(place[0] / name, 'measurement').status
 
 def test_recover_leaves_a_living_run_alone(place):
     process = start(place, STANDIN_FAIL='forward3:wait')
