@@ -61,7 +61,7 @@ class Line:
     formula: str | None = None # the formula with this estimate's numbers put in
     reason: str | None = None # why `bytes` is None
 
-# %% ../nbs/01_documents.ipynb #2a777416
+# %% ../nbs/01_documents.ipynb #cf3cbdfc
 @dataclass(frozen=True, kw_only=True)
 class Peak:
     "The largest need of one card, as three figures"
@@ -71,6 +71,11 @@ class Peak:
     process_bytes: int | None # reserved, context and loaded modules
     bound_bytes: int | None = None # a stated upper bound of the process figure
     card: int | None = None # index of the card where there are several
+
+    def __post_init__(self) -> None:
+        known = [o for o in (self.allocated_bytes, self.reserved_bytes, self.process_bytes) if o is not None]
+        if known != sorted(known) or known and known[0] < 0:
+            raise ValueError(f'a peak has 0 <= allocated <= reserved <= process; here they are {known}')
 
     @property
     def deciding_bytes(self) -> int | None: # bytes; None where no figure is known

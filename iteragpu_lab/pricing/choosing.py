@@ -6,7 +6,7 @@
 __all__ = ['STOCK_COLUMNS', 'parse_stock', 'percent', 'for_strategy', 'choose_fully', 'add_choose_arguments', 'question_of',
            'choice_of', 'choose_verb']
 
-# %% ../../nbs/pricing/07_choosing.ipynb #1d250e21
+# %% ../../nbs/pricing/07_choosing.ipynb #aa2174e4
 import argparse, re
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +15,7 @@ from ..commands import Verb, add_output_arguments, emit, gib_argument, whole_arg
 from ..documents import Choice, Environment, Estimate, Refused
 from ..gpus import read_gpus
 from .changes import Asked, Estimator, make_variants, near_misses, parse_variants
-from .choose import STRATEGIES, Question, check_question, choice_text, choose, known_cards
+from .choose import STRATEGIES, Question, check_estimate, check_question, choice_text, choose, known_cards
 from .quote import add_tariff_arguments, days_argument, quote_model, tariff_of
 from .tariff import MAX_LOTS, Tariff, table_bytes, table_rows
 from ..reading import read
@@ -64,7 +64,7 @@ def for_strategy(estimate: Estimate, # as read
         raise Refused(f'no estimate for the strategy {q.strategy} on {q.cards} cards: {found}')
     return found
 
-# %% ../../nbs/pricing/07_choosing.ipynb #3162d2bc
+# %% ../../nbs/pricing/07_choosing.ipynb #3ac2d21d
 def choose_fully(estimate: Estimate, # as read
                  tariff: Tariff, # a snapshot
                  q: Question, # all of it
@@ -75,7 +75,7 @@ def choose_fully(estimate: Estimate, # as read
                 ) -> Choice: # with near misses and variants
     "A choice with what the estimator can add to it"
     ask = estimator if isinstance(estimator, Asked) else Asked(estimator) if estimator else None
-    estimate = for_strategy(estimate, check_question(q), ask)
+    estimate = for_strategy(check_estimate(estimate), check_question(q), ask)
     cards = known_cards(tariff, read_gpus(), environment)
     choice = choose(estimate, tariff, cards, q)
     if varied and ask is None: raise Refused('variants need an estimator, and none is known here')

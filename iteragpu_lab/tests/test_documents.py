@@ -8,9 +8,10 @@ __all__ = ['CONTENT', 'DOCUMENTS', 'test_death_at_any_step_leaves_nothing_or_all
            'test_one_of_two_commands_wins', 'test_a_full_disk_is_one_sentence_and_leaves_nothing',
            'test_a_read_only_folder_is_one_sentence', 'test_a_limit_on_files_is_one_sentence_and_leaves_nothing',
            'test_a_folder_without_permission_is_one_sentence', 'test_documents_survive_json_and_strict_reading',
-           'test_schemas_accept_documents', 'test_schemas_are_schemas', 'test_a_faulty_document_is_refused',
-           'test_any_other_text_is_refused', 'test_a_cut_file_is_refused', 'test_other_files_are_refused',
-           'test_folders_and_absent_files_are_refused', 'test_impossible_names_are_refused']
+           'test_schemas_accept_documents', 'test_figures_of_a_peak_contain_one_another', 'test_schemas_are_schemas',
+           'test_a_faulty_document_is_refused', 'test_any_other_text_is_refused', 'test_a_cut_file_is_refused',
+           'test_other_files_are_refused', 'test_folders_and_absent_files_are_refused',
+           'test_impossible_names_are_refused']
 
 # %% ../../nbs/tests/test_documents.ipynb #023e93a1
 import dataclasses, json, multiprocessing, os, resource, shutil, signal, subprocess, sys, tempfile, time, types, typing
@@ -176,7 +177,7 @@ def test_a_folder_without_permission_is_one_sentence(mode):
         folder.chmod(0o700)
         assert 'no permission' in sentence and sentence.startswith(str(folder)) and os.listdir(folder) == []
 
-# %% ../../nbs/tests/test_documents.ipynb #1e0072fb
+# %% ../../nbs/tests/test_documents.ipynb #3660ccaf
 _JSON = st.recursive(st.none() | st.booleans() | st.integers(-2**63, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
                      lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=5)
 _PLAIN = {int: st.integers(-2**63, 2**63 - 1), float: st.floats(allow_nan=False, allow_infinity=False), str: st.text(max_size=12), bool: st.booleans(),
@@ -197,8 +198,12 @@ _MOMENTS = st.datetimes().map(lambda o: o.isoformat() + 'Z')
 _PACKAGES = st.tuples(st.integers(1, 10), st.integers(1, 2), st.integers(1, 10**9)).map(lambda o: dict(
     lots=o[0], cards_per_lot=o[1], cards=o[0] * o[1], lot_price_usd_cents=o[2], total_usd_cents=o[0] * o[2]))
 
+_FIGURES = st.tuples(st.lists(st.integers(0, 2**63 - 1), min_size=3, max_size=3).map(sorted), st.tuples(*[st.booleans()] * 3)).map(
+    lambda o: {f'{name}_bytes': n if known else None for name, n, known in zip(('allocated', 'reserved', 'process'), *o)})
+
 def _instances(cls: type) -> st.SearchStrategy:
-    "Instances of a dataclass; a document's stamp is its own, and a quote's figures agree"
+    "Instances of a dataclass; a document's stamp is its own, and the figures of a quote and of a peak agree"
+    if cls is Peak: return _FIGURES.flatmap(lambda o: _built(cls, **{k: st.just(v) for k, v in o.items()}))
     if cls is Quote: return _PACKAGES.flatmap(lambda o: _built(cls, duration_days=st.sampled_from((3, 7, 30)), **{k: st.just(v) for k, v in o.items()}))
     return _built(cls)
 
@@ -209,7 +214,7 @@ def _built(cls: type, **fixed: st.SearchStrategy) -> st.SearchStrategy:
 
 DOCUMENTS = st.one_of(*(st.deferred(lambda cls=cls: _instances(cls)) for cls in KINDS.values()))
 
-# %% ../../nbs/tests/test_documents.ipynb #80119cb5
+# %% ../../nbs/tests/test_documents.ipynb #137d93d5
 @settings(max_examples=150, deadline=None)
 @given(DOCUMENTS)
 def test_documents_survive_json_and_strict_reading(document):
@@ -221,6 +226,11 @@ def test_documents_survive_json_and_strict_reading(document):
 @given(DOCUMENTS)
 def test_schemas_accept_documents(document):
     jsonschema.Draft202012Validator(schemas()[document.kind]).validate(to_dict(document))
+
+@pytest.mark.parametrize('figures', [(-1, None, None), (5, 4, None), (5, None, 4), (None, 5, 4), (5, 6, -1)])
+def test_figures_of_a_peak_contain_one_another(figures):
+    with pytest.raises(ValueError, match='0 <= allocated <= reserved <= process'):
+        Peak(moment='m', **dict(zip(('allocated_bytes', 'reserved_bytes', 'process_bytes'), figures)))
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_schemas_are_schemas(kind): jsonschema.Draft202012Validator.check_schema(schemas()[kind])
