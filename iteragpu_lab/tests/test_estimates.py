@@ -239,9 +239,9 @@ HYBRIDS = ('jamba-v0.1', 'qwen3-next-80b-a3b', 'gemma-3-4b', 'deepseek-v3', 'gpt
 @pytest.mark.parametrize('name', HYBRIDS)
 @pytest.mark.parametrize('fields', [dict(), dict(checkpointing='full'), dict(lora_rank=64), dict(checkpointing='selective'),
                                     dict(lora_rank=64, checkpointing='full'), dict(accumulation=2, checkpointing='full')])
-@pytest.mark.parametrize('tokens', [64, 4096])
+@pytest.mark.parametrize('tokens', [64, 8192])
 def test_hybrids_never_fall_when_a_layer_is_added(name, fields, tokens):
-    config, s = dict(KEPT[name]['config']), Setting(task='train', context_tokens=tokens, **fields)
+    config, s = dict(KEPT[name]['config']), Setting(task='train', optimizer='sgd', loss='fused', context_tokens=tokens, **fields)
     config = dict(config.get('text_config', config))
     config.setdefault('model_type', 'gemma3_text')
     types = config.get('layer_types')
