@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from ..documents import Refused, data_path
 from .encoders import bert, clip_tower, gemma3_projector, llava_projector, siglip_tower, t5, vit, whisper
-from .families import FAMILIES, Family, Fields, decoder_layer, linear, norm, with_dropout
+from .families import FAMILIES, Family, Fields, decoder_layer, linear, norm, unknown_family, with_dropout
 from .layers import Architecture, Layer, Weight
 
 # %% ../../nbs/estimate/10_architecture.ipynb #a88f2186
@@ -119,10 +119,10 @@ def _read_config(config: dict[str, Any], name: str) -> Architecture:
                                                                  notes=(f'model_type {kind!r}: its text_config alone '
                                                                         f'is sized',))
     family = FAMILIES.get(kind)
-    found = decoder(Fields(config, name), kind, family or Family())
-    if family: return found
-    return replace(found, notes=found.notes
-                   + (f'model_type {kind!r} is not known: its fields were read as those of a Llama-like decoder',))
+    if family: return decoder(Fields(config, name), kind, family)
+    family, said = unknown_family(Fields(config, name), kind)
+    found = decoder(Fields(config, name), kind, family)
+    return replace(found, notes=(*found.notes, said))
 
 def config_object(path: str | Path) -> dict[str, Any]:
     "The JSON object of a config.json on disk."
