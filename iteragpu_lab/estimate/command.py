@@ -11,24 +11,26 @@ __all__ = ['TRAINING_ONLY', 'INFERENCE_ONLY', 'ESTIMATE', 'gguf_architecture', '
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from ..commands import Verb, add_output_arguments, columns, emit, gib_argument, paragraph, strong, whole_argument
 from ..documents import Estimate, Line, Peak, Refused, new
-from .architecture import config_object, preset, preset_names, read_config, read_config_file
-from .checkpoints import Checkpoint, Quantization, checkpoint_lines, quantization, read_checkpoint
-from .estimates import estimate, largest, peak_bytes
-from .layers import Architecture
 from .settings import ATTENTIONS, BYTES, CHECKPOINTING, MODES, OPTIMIZERS, STRATEGIES, TASKS, Setting
 from .weights import MAX_PARAMETERS, estimate_text, estimate_weights
-from ..gpus import Gpu, read_gpus, resolve
-from ..units import both, exact, gib
+from ..units import exact, gib
+
+if TYPE_CHECKING:
+    from iteragpu_lab.estimate.checkpoints import Checkpoint, Quantization
+    from iteragpu_lab.estimate.layers import Architecture
+    from iteragpu_lab.gpus import Gpu
 
 # %% ../../nbs/estimate/80_command.ipynb #46a08257
 def _beside(path: str) -> Path | None:
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     return folder / 'config.json' if (folder / 'config.json').is_file() else None
 
-def _checkpoint_architecture(path: str, config: str | None) -> Architecture:
+def _checkpoint_architecture(path: str, config: str | None) -> 'Architecture':
+    from iteragpu_lab.estimate.checkpoints import checkpoint_lines, read_checkpoint
+    from iteragpu_lab.estimate.architecture import read_config_file
     checkpoint, stated = read_checkpoint(path), config or _beside(path)
     found = read_config_file(stated) if stated else gguf_architecture(checkpoint)
     if not found: raise Refused(f'{path} has no config.json beside it: name one with --config, or ask for its weights '
@@ -37,7 +39,7 @@ def _checkpoint_architecture(path: str, config: str | None) -> Architecture:
     header = tuple((line.name, line.bytes, line.source) for line in checkpoint_lines(checkpoint))
     return replace(found, header=header, notes=(*found.notes, *checkpoint.notes), memo={})
 
-def _same_layers(checkpoint: Checkpoint, a: Architecture) -> None:
+def _same_layers(checkpoint: 'Checkpoint', a: 'Architecture') -> None:
     there = checkpoint.layers
     if not there or len(a.layers) in (sum(there), *there): return
     # Heads that predict further tokens are stored as one more layer than the config counts.
@@ -51,8 +53,9 @@ _GGUF_FIELDS = {'hidden_size': 'embedding_length', 'num_hidden_layers': 'block_c
                 'max_position_embeddings': 'context_length'}
 _GGUF_KINDS = ('llama', 'qwen2', 'qwen3')
 
-def gguf_architecture(checkpoint: Checkpoint) -> Architecture | None:
+def gguf_architecture(checkpoint: 'Checkpoint') -> 'Architecture | None':
     "The decoder that a GGUF file's own metadata describes; None where they do not suffice."
+    from iteragpu_lab.estimate.architecture import read_config
     said = checkpoint.metadata
     kind = said.get('general.architecture')
     if checkpoint.format != 'gguf' or kind not in _GGUF_KINDS or said.get(f'{kind}.expert_count'): return None
@@ -66,6 +69,7 @@ def gguf_architecture(checkpoint: Checkpoint) -> Architecture | None:
     return None
 
 def _weights_alone(path: str, reserve_bytes: int) -> Estimate:
+    from iteragpu_lab.estimate.checkpoints import checkpoint_lines, read_checkpoint
     checkpoint = read_checkpoint(path)
     lines = checkpoint_lines(checkpoint)
     total = sum(line.bytes for line in lines)
@@ -79,8 +83,9 @@ def _weights_alone(path: str, reserve_bytes: int) -> Estimate:
             reasons={'peak.reserved_bytes': unknown, 'peak.bound_bytes': unknown, 'gpu': 'not made for one card'})
     return _with_reserve(e, reserve_bytes)
 
-def architecture_of(name: str | None = None, config: str | None = None, checkpoint: str | None = None) -> Architecture:
+def architecture_of(name: str | None = None, config: str | None = None, checkpoint: str | None = None) -> 'Architecture':
     "The architecture that a preset, a config.json or a checkpoint names."
+    from iteragpu_lab.estimate.architecture import preset, read_config_file
     if checkpoint: return _checkpoint_architecture(checkpoint, config)
     return read_config_file(config) if config else preset(name)
 
@@ -152,10 +157,11 @@ def _refuse_strangers(given: dict[str, Any], task: str) -> None:
                                                       f'{"inference" if task == "train" else "training"}: leave it out'
                                                       + ('' if task == 'train' else ', or add --task train'))
 
-def _card(name: str | None) -> Gpu | None:
+def _card(name: str | None) -> 'Gpu | None':
+    from iteragpu_lab.gpus import read_gpus, resolve
     return resolve(name, read_gpus()) if name else None
 
-def _capability(gpu: Gpu | None) -> tuple[int, int] | None:
+def _capability(gpu: 'Gpu | None') -> tuple[int, int] | None:
     found = gpu.figure('compute_capability') if gpu else None
     return tuple(int(o) for o in found.value.split('.')) if found else None if gpu else (9, 0)
 
@@ -165,7 +171,7 @@ _FIELDS = ('task', 'batch', 'new_tokens', 'dtype', 'weights', 'weight_bits', 'gr
 
 _GRAINS = {'block': 'fp8-block', 'channel': 'fp8-channel', 'tensor': 'fp8'}
 
-def packing_fields(q: Quantization) -> dict[str, Any]:
+def packing_fields(q: 'Quantization') -> dict[str, Any]:
     "The words of `--weights`, `--weight-bits` and `--group-size` for what a config.json states."
     if q.format in ('nf4', 'fp4'): return dict(weights='nf4-dq' if q.double_quantized else 'nf4')
     if q.format in ('mxfp4', 'nvfp4'): return dict(weights=q.format)
@@ -177,7 +183,9 @@ def packing_fields(q: Quantization) -> dict[str, Any]:
     raise Refused(f'quantization_config packs weights as {q.format} by {q.granularity}, which has no known layout here: '
                   f'name the nearest with --weights')
 
-def _stated(given: dict[str, Any]) -> Quantization | None:
+def _stated(given: dict[str, Any]) -> 'Quantization | None':
+    from iteragpu_lab.estimate.checkpoints import quantization
+    from iteragpu_lab.estimate.architecture import config_object
     source = given.get('config') or (given.get('checkpoint') and _beside(given['checkpoint']))
     return quantization(config_object(source)) if source else None
 
@@ -244,20 +252,22 @@ def _for_card(e: Estimate, gpu: str | None) -> Estimate:
     return replace(e, gpu=_card(gpu).key, reasons={k: v for k, v in e.reasons.items() if k != 'gpu'})
 
 def _header_suffices(given: dict[str, Any]) -> bool:
+    from iteragpu_lab.estimate.checkpoints import read_checkpoint
     path = given.get('checkpoint')
     if not path or given.get('config') or _beside(path) or any(given.get(name) for name in _ALONE): return False
     return gguf_architecture(read_checkpoint(path)) is None
 
-def _noted(given: dict[str, Any]) -> Architecture:
+def _noted(given: dict[str, Any]) -> 'Architecture':
     a = architecture_of(given.get('preset'), given.get('config'), given.get('checkpoint'))
     notes = _with_packing(given)[1]
     return replace(a, notes=(*notes, *a.notes)) if notes else a
 
-def _for_images(a: Architecture, s: Setting, given: dict[str, Any]) -> Setting:
+def _for_images(a: 'Architecture', s: Setting, given: dict[str, Any]) -> Setting:
     return replace(s, context_tokens=a.vision_tokens) if a.family == 'vit' and given.get('context') is None else s
 
 def estimate_configuration(given: dict[str, Any]) -> Estimate:
     "The estimate for options in the words of the command line: `preset`, `task`, `batch`, `context` and so on."
+    from iteragpu_lab.estimate.estimates import estimate
     _named(given)
     if given.get('parameters'):
         stray = next((name for name in _ALONE if given.get(name)), None)
@@ -294,7 +304,7 @@ def cards_text(e: Estimate) -> str:
         *(gib(n, 2) for n in (p.allocated_bytes, p.reserved_bytes, p.process_bytes))) for p in e.cards]
     return columns(rows, 'llrrr')
 
-def fit_text(e: Estimate, gpu: Gpu) -> str:
+def fit_text(e: Estimate, gpu: 'Gpu') -> str:
     "Whether the estimated peak stays within a card, in those words."
     usable, need = gpu.usable(), e.peak.deciding_bytes
     sign = '<=' if need <= usable.bytes else '>'
@@ -312,7 +322,7 @@ def whole_text(e: Estimate, args: argparse.Namespace) -> str:
     return '\n'.join(parts)
 
 # %% ../../nbs/estimate/80_command.ipynb #13ec6244
-def _room(a: Architecture, s: Setting) -> int | None:
+def _room(a: 'Architecture', s: Setting) -> int | None:
     # Tokens of the prompt that the model was made for, beside the new ones.
     if a.family == 'vit': raise Refused(f'--max-context has no meaning for {a.name}: an image is {a.vision_tokens:,} tokens; '
                                         f'ask for --max-batch')
@@ -322,6 +332,7 @@ def _room(a: Architecture, s: Setting) -> int | None:
     return a.max_context - s.new_tokens
 
 def _inverse(args: argparse.Namespace) -> Estimate:
+    from iteragpu_lab.estimate.estimates import estimate, largest, peak_bytes
     field, option, typed = ('context_tokens', '--max-context', args.context) if args.max_context else ('batch',
         '--max-batch', args.batch)
     if not args.gpu: raise Refused(f'{option} needs --gpu, the card that it should stay within')

@@ -28,8 +28,9 @@ __all__ = ['KEPT', 'GIB', 'SHAPES', 'RUNS', 'LAW', 'HYBRIDS', 'VALUES', 'LLAMA',
            'test_an_image_has_its_own_number_of_tokens', 'test_a_reserve_is_a_hypothesis_of_its_own',
            'test_foreign_files_are_measured_or_declined', 'test_a_file_that_is_not_there_is_refused',
            'test_recorded_runs_stay_within_the_bars', 'test_the_bound_held_on_every_recorded_process',
-           'test_no_estimate_imports_torch', 'test_one_estimate_takes_a_millisecond',
-           'test_the_longest_context_takes_twenty_milliseconds', 'test_ten_thousand_configurations_take_five_seconds']
+           'test_no_estimate_imports_torch', 'test_weights_alone_load_no_architecture',
+           'test_one_estimate_takes_a_millisecond', 'test_the_longest_context_takes_twenty_milliseconds',
+           'test_ten_thousand_configurations_take_five_seconds']
 
 # %% ../../nbs/tests/test_estimates.ipynb #9fc7b941
 import json, os, subprocess, sys, time
@@ -525,6 +526,12 @@ def test_no_estimate_imports_torch():
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60,
                           env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
     assert done.stdout.strip() == '[]', done.stderr
+
+def test_weights_alone_load_no_architecture():
+    code = "import sys; from iteragpu_lab.cli import main; main(['estimate', '--parameters', '7000000000', '--bits', '16', '--json']); print(sorted(m for m in sys.modules if m.startswith('iteragpu_lab.estimate.')), file=sys.stderr)"
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    assert 'weights' in done.stderr and not any(o in done.stderr for o in ('architecture', 'checkpoints', 'estimates'))
 
 def _best(work, times):
     least = float('inf')
