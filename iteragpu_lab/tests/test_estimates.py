@@ -19,7 +19,8 @@ __all__ = ['KEPT', 'GIB', 'SHAPES', 'RUNS', 'LAW', 'HYBRIDS', 'VALUES', 'LLAMA',
            'test_a_peak_beyond_any_card_is_refused', 'test_the_bound_is_the_largest_of_all_cards',
            'test_any_config_is_read_or_refused', 'test_files_that_hold_no_config', 'call',
            'test_contradictions_get_one_sentence', 'test_context_beyond_the_model_is_a_warning',
-           'test_explain_shows_formulas_with_numbers', 'test_json_is_one_document',
+           'test_explain_shows_formulas_with_numbers', 'test_text_stays_within_eighty_columns',
+           'test_explain_lists_every_line_and_sums_every_moment', 'test_json_is_one_document',
            'test_the_inverse_question_is_answered_at_the_edge', 'test_the_configs_own_packing_is_the_default',
            'test_a_packing_that_is_not_known_is_refused',
            'test_a_checkpoint_alone_gives_its_weights_and_what_is_left_out',
@@ -366,6 +367,22 @@ def test_explain_shows_formulas_with_numbers(capsys):
     assert call('--preset', 'llama-3.1-8b', '--task', 'train', '--explain', '--context', '128') == 0
     out = capsys.readouterr().out
     assert '8,030,261,248' in out and 'torch/optim/adam.py' in out and 'optimizer step' in out
+
+@pytest.mark.parametrize('words', [
+    '--preset llama-3.1-8b --task train', '--preset llama-3.1-8b --task train --lora-rank 64 --weights nf4 --explain',
+    '--preset deepseek-v3 --task train --explain', '--preset jamba-v0.1 --task train --strategy layers --cards 4 --explain'])
+def test_text_stays_within_eighty_columns(words, capsys):
+    assert call(*words.split()) == 0
+    wide = [line for line in capsys.readouterr().out.splitlines() if len(line) > 80]
+    assert not wide
+
+def test_explain_lists_every_line_and_sums_every_moment(capsys):
+    assert call(*'--preset llama-3.1-8b --task train --context 128 --explain'.split()) == 0
+    out = capsys.readouterr().out
+    s = Setting(task='train', context_tokens=128)
+    parts = [p for p in parts_of(preset('llama-3.1-8b'), s) if p.figure != 'bound']
+    assert out.split('Estimate, not')[0].count('    = ') == len(parts)
+    for figures in moment_figures(parts).values(): assert f'allocated {figures[0]:,} B' in out.replace('\n  ', ' ')
 
 def test_json_is_one_document(capsys):
     assert call('--preset', 'llama-3.1-8b', '--task', 'decode', '--batch', '16', '--context', '2048', '--new-tokens',
