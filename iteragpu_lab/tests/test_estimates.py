@@ -27,7 +27,8 @@ __all__ = ['KEPT', 'GIB', 'SHAPES', 'RUNS', 'LAW', 'HYBRIDS', 'VALUES', 'LLAMA',
            'test_a_header_that_contradicts_is_refused', 'test_a_gguf_is_sized_from_its_own_metadata',
            'test_tasks_that_a_model_cannot_do_are_refused', 'test_the_longest_prompt_leaves_room_for_new_tokens',
            'test_an_image_has_its_own_number_of_tokens', 'test_a_reserve_is_a_hypothesis_of_its_own',
-           'test_foreign_files_are_measured_or_declined', 'test_a_file_that_is_not_there_is_refused',
+           'test_foreign_files_are_measured_or_declined', 'test_foreign_files_are_refused_in_one_sentence',
+           'test_foreign_rows_are_declined', 'test_a_file_that_is_not_there_is_refused',
            'test_recorded_runs_stay_within_the_bars', 'test_the_bound_held_on_every_recorded_process',
            'test_no_estimate_imports_torch', 'test_weights_alone_load_no_architecture',
            'test_one_estimate_takes_a_millisecond', 'test_the_longest_context_takes_twenty_milliseconds',
@@ -515,6 +516,36 @@ def test_foreign_files_are_measured_or_declined(tmp_path, capsys):
     found = json.loads((tmp_path / 'out.json').read_text())
     assert found['rows'] == [] and len([o for o in found['declined']
                                         if 'installed' not in o['reason']]) == 5 and 'declined' in capsys.readouterr().out
+
+_FMS = 'framework_config,model_name_or_path,num_gpus,per_device_train_batch_size,torch_dtype,peft_method,mem_torch_mem_alloc_in_bytes\n'
+
+@pytest.mark.parametrize('kind, text', [
+    ('truth', '[1]\n'), ('truth', ''), ('truth', '{"name": 1}\n3\n'), ('fms', ''), ('fms', 'a,b\n1,2\n'), ('fms', _FMS),
+    ('megatron', ''), ('megatron', 'a,b\n1,2\n'), ('megatron', 'case,file\n')])
+def test_foreign_files_are_refused_in_one_sentence(tmp_path, capsys, kind, text):
+    path = tmp_path / 'x'
+    path.write_text(text)
+    assert main([f'--{kind}', str(path)]) == 2
+    assert capsys.readouterr().err.count('\n') == 1
+
+def _measured(**more): return {**RUNS_RECORDED[0], **more}
+
+@pytest.mark.parametrize('kind, text', [
+    ('truth', lambda: json.dumps(_measured(cold_alloc_peak=0, warm_alloc_peak=0))),
+    ('truth', lambda: json.dumps(_measured(cold_alloc_peak='many'))), ('truth', lambda: json.dumps({'name': 'x'})),
+    ('truth', lambda: json.dumps(_measured(setting=5))), ('truth', lambda: json.dumps(_measured(setting={'config': 5}))),
+    ('fms', lambda: _FMS + 'none,mistral-7b-v0.1,1,4,float16,,0'), ('fms', lambda: _FMS + 'none,mistral-7b-v0.1,0,4,float16,,5'),
+    ('fms', lambda: _FMS + 'none,mistral-7b-v0.1'), ('fms', lambda: _FMS + 'none,mistral-7b-v0.1,1e999,4,float16,,5'),
+    ('megatron', lambda: 'case,file,mem_allocated_last,num-layers,hidden-size,num-attention-heads\ngpt/a,x,0,2,64,4'),
+    ('megatron', lambda: 'case,file,mem_allocated_last,num-layers,hidden-size,num-attention-heads\ngpt/a,x,text,2,64,4'),
+    ('megatron', lambda: 'case,file,mem_allocated_last,num-layers,hidden-size\ngpt/a,x,5,2,64'),
+    ('megatron', lambda: 'case,file\ngpt/a')])
+def test_foreign_rows_are_declined(tmp_path, capsys, kind, text):
+    path = tmp_path / 'x'
+    path.write_text(text() + '\n')
+    assert main([f'--{kind}', str(path), '--json', str(tmp_path / 'out.json')]) == 0
+    found = json.loads((tmp_path / 'out.json').read_text())
+    assert found['rows'] == [] and [o for o in found['declined'] if 'installed' not in o['reason']]
 
 def test_a_file_that_is_not_there_is_refused(capsys):
     assert main(['--truth', 'nowhere.jsonl']) == 2
