@@ -7,7 +7,7 @@ __all__ = ['MAX_CAMPAIGN_BYTES', 'READY', 'MAX_RUNS', 'KINDS_OF_PACKAGE', 'CAMPA
            'Plan', 'check_campaign', 'longest_first', 'last_end', 'lower_bound', 'arrange', 'window_seconds',
            'campaign_packages', 'holds', 'lay_out', 'make_campaign', 'campaign_text', 'campaign_of']
 
-# %% ../../nbs/pricing/04_campaign.ipynb #14bf38ba
+# %% ../../nbs/pricing/04_campaign.ipynb #21604147
 import argparse, heapq, itertools, math, re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong, whole_argument
 from ..documents import Campaign, CampaignPackage, CampaignRun, Refused, Slot, data_path, new
-from .quote import SNAPSHOT_NOTE, add_tariff_arguments, days_argument, quote_model, tariff_of
+from .names import tariff_model
+from .quote import SNAPSHOT_NOTE, add_tariff_arguments, days_argument, tariff_of
 from .tariff import MAX_LOTS, Rate, Tariff, table_bytes
 from ..reading import strict_json
 from ..units import usd
@@ -230,7 +231,7 @@ def arrange(runs: Sequence[CampaignRun], # required and optional ones
                                                              window)}
     return placed | {o.name: _place(o, free, window) for o in runs if o.optional}
 
-# %% ../../nbs/pricing/04_campaign.ipynb #32d7d249
+# %% ../../nbs/pricing/04_campaign.ipynb #6370cb26
 def window_seconds(plan: Plan, # a campaign
                    days: int, # of the package
                   ) -> int: # may be negative
@@ -257,7 +258,7 @@ def campaign_packages(plan: Plan, # a campaign
                       lots: int | None = None, # only so many lots
                      ) -> list[CampaignPackage]: # of the campaign's model, cheapest first
     "Every package of the campaign's model, with how long the runs take in it"
-    gpu = quote_model(tariff, plan.gpu)
+    gpu = tariff_model(tariff, plan.gpu)
     rates = [o for o in tariff.rates if o.gpu == gpu and days in (None, o.duration_days)]
     found = [_package(plan, rate, n, runs) for rate in rates
              for n in ((lots,) if lots else range(1, MAX_LOTS + 1))]

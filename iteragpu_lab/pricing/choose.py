@@ -8,7 +8,7 @@ __all__ = ['STRATEGIES', 'MOST_WORK', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Questio
            'order', 'make_package', 'sort_out', 'fitted_question', 'choose', 'packages_text', 'need_text', 'step_text',
            'bound_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text', 'choice_text']
 
-# %% ../../nbs/pricing/03_choose.ipynb #38c5e083
+# %% ../../nbs/pricing/03_choose.ipynb #3180eff6
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 from ..commands import columns, paragraph, strong
 from ..documents import Choice, Environment, Estimate, NearMiss, Package, Peak, Refused, Rejection, Variant, new
-from ..gpus import Gpu, Usable, bytes_per_second, find_gpu, operations_per_second
+from ..gpus import Gpu, Usable, bytes_per_second, find_gpu, operations_per_second, several
 from .quote import SNAPSHOT_NOTE, rounded
 from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff
 from ..units import gib, usd
@@ -121,12 +121,13 @@ def card_need(estimate: Estimate, # of one card or several
     return dict(figures, bound_bytes=peak.bound_bytes, decides=decides, margin_bytes=margin,
                 needed_bytes=peak.deciding_bytes + margin)
 
-# %% ../../nbs/pricing/03_choose.ipynb #829b489b
+# %% ../../nbs/pricing/03_choose.ipynb #dc6a910b
 @dataclass(frozen=True)
 class Card:
     "What is known of the card behind a model of the tariff"
     gpu: Gpu | None # of the catalogue; None where it does not know the model
     usable: Usable | None # of one card; None where no figure is known
+    why: str = 'the catalogue has no memory figure for it' # where none is known
 
 def _measured(environment: Environment | None, gpu: Gpu, gpus: dict[str, Gpu]) -> Usable | None:
     "The total that an environment saw, if it is one of that card"
@@ -134,6 +135,18 @@ def _measured(environment: Environment | None, gpu: Gpu, gpus: dict[str, Gpu]) -
     if find_gpu(environment.gpu.get('name') or '', gpus) != gpu: return None
     return Usable(environment.gpu['total_memory_bytes'], 'environment',
                   f'measured on {environment.created_at[:10]}')
+
+def _meant(rate: Rate, tariff: Tariff, gpus: dict[str, Gpu]) -> Gpu | None:
+    "The card behind a model; Refused where its key means one and its name another"
+    by_key, by_name = find_gpu(rate.gpu, gpus), find_gpu(rate.name, gpus)
+    if by_key and by_name and by_key != by_name:
+        raise Refused(f'{tariff.file}: the key {rate.gpu} means {by_key.name}, and its name {rate.name!r} means {by_name.name}; correct one of them')
+    return by_key or by_name
+
+def _unknown_card(rate: Rate) -> Card:
+    shared = several(rate.name) or several(rate.gpu)
+    if not shared: return Card(None, None)
+    return Card(None, None, f'its name leaves open which card it is: {", ".join(shared)}')
 
 def known_cards(tariff: Tariff, # a snapshot
                 gpus: dict[str, Gpu], # the catalogue
@@ -143,11 +156,11 @@ def known_cards(tariff: Tariff, # a snapshot
     out = {}
     for rate in tariff.rates:
         if rate.gpu in out: continue
-        gpu = find_gpu(rate.gpu, gpus) or find_gpu(rate.name, gpus)
-        out[rate.gpu] = Card(gpu, (_measured(environment, gpu, gpus) or gpu.usable()) if gpu else None)
+        gpu = _meant(rate, tariff, gpus)
+        out[rate.gpu] = Card(gpu, _measured(environment, gpu, gpus) or gpu.usable()) if gpu else _unknown_card(rate)
     return out
 
-# %% ../../nbs/pricing/03_choose.ipynb #500d6240
+# %% ../../nbs/pricing/03_choose.ipynb #f5e4ede9
 def lots_needed(q: Question, # with lots or cards
                 cards_per_lot: int, # of the model
                ) -> int: # rounded up where the cards do not fill the last lot
@@ -174,7 +187,7 @@ def reject(rate: Rate, # of the model
     def no(test, by, unit, sentence): return Rejection(gpu=rate.gpu, name=rate.name, test=test, by=by,
                                                        unit=unit, sentence=sentence)
     if card.usable is None:
-        return no('memory figure', None, None, 'the catalogue has no memory figure for it')
+        return no('memory figure', None, None, card.why)
     short = needed_bytes - card.usable.bytes
     if short > 0:
         return no('memory', short, 'bytes',

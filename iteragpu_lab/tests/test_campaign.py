@@ -12,7 +12,8 @@ __all__ = ['RUNS', 'TARIFF', 'H', 'PLANS', 'GOOD', 'FAULTS', 'best_end',
            'test_a_cheaper_package_that_the_bound_does_not_exclude_is_named', 'test_two_b200_lots_are_four_cards',
            'test_the_share_kept_free_and_the_times_around_count', 'test_200_runs_take_less_than_a_second',
            'test_a_campaign_that_is_not_one_is_refused', 'test_hostile_files_are_one_sentence',
-           'test_json_says_the_same', 'test_the_example_is_a_campaign', 'test_the_command']
+           'test_a_driver_may_name_the_model', 'test_json_says_the_same', 'test_the_example_is_a_campaign',
+           'test_the_command']
 
 # %% ../../nbs/tests/test_campaign.ipynb #27328687
 import itertools, json, time
@@ -135,7 +136,7 @@ def test_200_runs_take_less_than_a_second():
     c = make_campaign(plan, TARIFF)
     assert time.perf_counter() - start < 1 and c.package and parse(to_json(c), 'c.json', 'campaign') == c
 
-# %% ../../nbs/tests/test_campaign.ipynb #1d1a2e6c
+# %% ../../nbs/tests/test_campaign.ipynb #8ae582cb
 GOOD = '''question: Which?
 gpu: H100 SXM5 80 GB
 ready: {data: yes, environment: yes, restore points: yes, libraries checked on this hardware: yes}
@@ -187,6 +188,10 @@ def test_a_campaign_that_is_not_one_is_refused(old, new, part):
 def test_hostile_files_are_one_sentence(data, part):
     with pytest.raises(Refused) as e: campaign_words(data, 'c.yaml')
     assert part in str(e.value) and '\n' not in str(e.value)
+
+def test_a_driver_may_name_the_model():
+    words = campaign_words(GOOD.replace('H100 SXM5 80 GB', 'NVIDIA H100 80GB HBM3').encode(), 'c.yaml')
+    assert make_campaign(check_campaign(words, 'c'), TARIFF).gpu == 'h100-sxm'
 
 def test_json_says_the_same():
     words = campaign_words(GOOD.encode(), 'c.yaml')
