@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['STRATEGIES', 'MOST_WORK', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Question', 'check_question', 'check_estimate', 'fullest',
-           'card_need', 'Card', 'known_cards', 'lots_needed', 'reject', 'fastest_operations', 'step_bound', 'no_bound',
-           'order', 'make_package', 'sort_out', 'fitted_question', 'choose', 'packages_text', 'need_text', 'step_text',
-           'bound_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text', 'choice_text']
+           'card_need', 'Card', 'known_cards', 'amount', 'lots_needed', 'reject', 'fastest_operations', 'step_bound',
+           'no_bound', 'order', 'make_package', 'sort_out', 'fitted_question', 'choose', 'packages_text', 'need_text',
+           'step_text', 'bound_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text', 'choice_text']
 
-# %% ../../nbs/pricing/03_choose.ipynb #3180eff6
+# %% ../../nbs/pricing/03_choose.ipynb #dfa0493e
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from ..documents import Choice, Environment, Estimate, NearMiss, Package, Peak, 
 from ..gpus import Gpu, Usable, bytes_per_second, find_gpu, operations_per_second, several
 from .quote import SNAPSHOT_NOTE, rounded
 from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff
-from ..units import gib, usd
+from ..units import GIB, exact, gib, usd
 
 # %% ../../nbs/pricing/03_choose.ipynb #d6d2d71b
 STRATEGIES = ('replicate', 'layers', 'shard', 'tensor', 'expert')
@@ -160,7 +160,13 @@ def known_cards(tariff: Tariff, # a snapshot
         out[rate.gpu] = Card(gpu, _measured(environment, gpu, gpus) or gpu.usable()) if gpu else _unknown_card(rate)
     return out
 
-# %% ../../nbs/pricing/03_choose.ipynb #f5e4ede9
+# %% ../../nbs/pricing/03_choose.ipynb #b5b35ccb
+def amount(n: int, # bytes
+          ) -> str: # such as '1.25 GiB' or '1 B'
+    "Bytes for a reader, never rounded to nothing"
+    return gib(n, 2) if n >= GIB // 100 else exact(n)
+
+# %% ../../nbs/pricing/03_choose.ipynb #a09be731
 def lots_needed(q: Question, # with lots or cards
                 cards_per_lot: int, # of the model
                ) -> int: # rounded up where the cards do not fill the last lot
@@ -191,7 +197,7 @@ def reject(rate: Rate, # of the model
     short = needed_bytes - card.usable.bytes
     if short > 0:
         return no('memory', short, 'bytes',
-                  f'{gib(short, 2)} short of the need on each card; it has {card.usable}')
+                  f'{amount(short)} short of the need on each card; it has {card.usable}')
     return no(*fault) if (fault := _lot_fault(rate, q)) else None
 
 # %% ../../nbs/pricing/03_choose.ipynb #44752b57
@@ -332,7 +338,7 @@ def choose(estimate: Estimate, # of one card or several
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
                reasons=_silent(_asked(q), packages, estimate))
 
-# %% ../../nbs/pricing/03_choose.ipynb #c61cd4f4
+# %% ../../nbs/pricing/03_choose.ipynb #27d97ad9
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
 def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
 def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
@@ -353,9 +359,9 @@ def need_text(choice: Choice, # any
              ) -> str: # a line
     "What each card needs, for a reader"
     n = choice.need
-    figures = ', '.join(f'{o} {gib(n[f"{o}_bytes"], 2) if n[f"{o}_bytes"] is not None else "unknown"}'
+    figures = ', '.join(f'{o} {amount(n[f"{o}_bytes"]) if n[f"{o}_bytes"] is not None else "unknown"}'
                         for o in reversed(FIGURES))
-    margin = f'with a margin of {gib(n["margin_bytes"], 2)} it needs {gib(n["needed_bytes"], 2)}' if n['margin_bytes'] else 'no margin is added'
+    margin = f'with a margin of {amount(n["margin_bytes"])} it needs {amount(n["needed_bytes"])}' if n['margin_bytes'] else 'no margin is added'
     return paragraph(f'Estimated peak on each card: {figures}. The {n["decides"]} figure decides; {margin}.')
 
 def _chosen_text(o: Package) -> list[str]:
@@ -388,11 +394,11 @@ def bound_text(choice: Choice, # with a bound among its needs
     if not held: return f'{start} none of these cards has.'
     return f'{start} every one of these cards has.' if not rest else f'{start} {held} have, and {rest} have not.'
 
-# %% ../../nbs/pricing/03_choose.ipynb #08b7a208
+# %% ../../nbs/pricing/03_choose.ipynb #ad262144
 def rejected_text(rejected: Sequence[Rejection], # in the tariff's order
                  ) -> list[str]: # lines
     "Rejected models for a reader"
-    rows = [(_key(o.gpu), o.test, gib(o.by, 2)) for o in rejected if o.unit == 'bytes']
+    rows = [(_key(o.gpu), o.test, amount(o.by)) for o in rejected if o.unit == 'bytes']
     table = [columns([('model', 'failed', 'short by, on each card'), *rows], 'llr')] if rows else []
     return [*table, *(paragraph(f'{o.gpu}: {o.test}; {o.sentence}') for o in rejected if o.unit != 'bytes')]
 
@@ -405,7 +411,7 @@ def readings_text(packages: Sequence[Package], # any
     rest = ''.join(f'by the {by} for {", ".join(keys)}; ' for by, keys in models.items() if by != usual)
     return f'What a card has is the smallest reading known: {rest}by the {usual}{" for the others" if rest else ""}.'
 
-# %% ../../nbs/pricing/03_choose.ipynb #55ec80c9
+# %% ../../nbs/pricing/03_choose.ipynb #bc1e3f36
 def near_text(misses: Sequence[NearMiss], # cheapest first
              ) -> str: # a table
     "Near misses for a reader"
@@ -416,11 +422,13 @@ def near_text(misses: Sequence[NearMiss], # cheapest first
 def variants_text(variants: Sequence[Variant], # in the order asked
                  ) -> str: # a table, and a sentence for each that has no package
     "Precision variants for a reader"
-    rows = [(o.name, gib(o.needed_bytes, 2) if o.needed_bytes else 'unknown',
-             *((o.package.gpu, str(o.package.duration_days), _money(o.package.total_usd_cents)) if o.package
+    parts = [[part.partition(' ') for part in o.name.split(', ')] for o in variants]
+    head = ', '.join(key for key, _, _ in parts[0])
+    rows = [(', '.join(value for _, _, value in part), gib(o.needed_bytes, 2) if o.needed_bytes else 'unknown',
+             *((_key(o.package.gpu), str(o.package.duration_days), _money(o.package.total_usd_cents)) if o.package
                else ('none', '', '')))
-            for o in variants]
-    table = columns([('variant', 'each card needs', 'cheapest', 'days', 'total USD'), *rows], 'lrlrr')
+            for o, part in zip(variants, parts)]
+    table = columns([(head, 'card needs', 'cheapest', 'days', 'total USD'), *rows], 'lrlrr')
     return '\n'.join([table, *(paragraph(f'{o.name}: {o.reason}') for o in variants if o.reason)])
 
 # %% ../../nbs/pricing/03_choose.ipynb #71cc3863

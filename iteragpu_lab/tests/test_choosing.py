@@ -6,7 +6,8 @@
 __all__ = ['TARIFF', 'GIB', 'SOUND', 'told', 'test_the_choice_and_the_change_that_makes_it_cheaper',
            'test_text_shows_the_chosen_three_more_and_every_rejection', 'test_stock_and_margin_in_gib',
            'test_a_measured_card_replaces_the_catalogue', 'test_a_mistake_is_one_sentence',
-           'test_a_variant_that_the_estimator_refuses_says_why', 'test_another_document_is_refused', 'environment_file',
+           'test_a_variant_that_the_estimator_refuses_says_why', 'test_a_table_of_variants_fits_80_columns',
+           'test_another_document_is_refused', 'environment_file',
            'test_an_environment_that_replaces_nothing_is_refused', 'test_the_text_says_which_card_was_replaced',
            'test_a_driver_may_name_a_model_of_the_stock_list', 'named_tariff',
            'test_a_tariff_whose_key_and_name_are_two_cards_is_refused', 'test_one_known_name_is_enough',
@@ -32,7 +33,7 @@ from ..pricing.choosing import choose_fully, parse_stock, percent
 from ..pricing.tariff import parse_tariff, read_tariff
 from ..reading import parse
 
-# %% ../../nbs/tests/test_choosing.ipynb #0ea9582d
+# %% ../../nbs/tests/test_choosing.ipynb #9659f50d
 TARIFF, GIB = read_tariff(data_path('tarifs-forfaits.csv')), 2**30
 
 @pytest.fixture
@@ -95,6 +96,14 @@ def test_a_variant_that_the_estimator_refuses_says_why(told):
     choice = parse(told('--days', '3', '--variants', 'weights=nf4,int8', '--json')[1], 'stdout', 'choice')
     assert [(o.needed_bytes, o.package) for o in choice.variants] == [(None,
                                                                        None)] * 2 and '--weights needs a model' in choice.variants[0].reason
+
+def test_a_table_of_variants_fits_80_columns(capsys, tmp_path):
+    e = estimate_configuration(dict(preset='llama-3.1-8b', task='decode', batch=16, context=2048, new_tokens=32))
+    (tmp_path / 'e.json').write_text(to_json(e))
+    assert main(['choose', str(tmp_path / 'e.json'), '--variants', 'weights=gguf-q4_k,fp8-channel,gguf-iq2_xxs', 'kv=bf16,fp8',
+                 'compute=bf16,fp32']) == 0
+    out = capsys.readouterr().out
+    assert 'weights, kv, compute' in out and 'gguf-q4_k, bf16, bf16' in out and max(map(len, out.splitlines())) <= 80
 
 def test_another_document_is_refused(capsys, tmp_path):
     (tmp_path / 'q.json').write_text(json.dumps({'kind': 'quote'}))
