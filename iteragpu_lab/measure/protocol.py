@@ -762,8 +762,8 @@ def not_in_effect(configuration: Mapping[str, Any], # as asked
     return [f'{name}: {shown(a)} was asked for, {shown(e)} is in effect' for name, a, e in pairs
             if a not in (None, [None]) and e and a != e]
 
-# %% ../../nbs/measure/02_protocol.ipynb #3c6e4f1f
-SAME_WORD_SECONDS = 1
+# %% ../../nbs/measure/02_protocol.ipynb #163f27fd
+SAME_WORD_SECONDS = 0.5
 
 class Interrupts:
     "A handler of the signals that ask a run to end"
@@ -785,6 +785,10 @@ class Interrupts:
     def close(self) -> None:
         "The work is over; no word disturbs what follows"
         self.listening = False
+
+    def wait_out(self) -> None:
+        "Let the second word of a pair come while it is still expected"
+        if self.asked_at is not None: time.sleep(max(0, self.asked_at + SAME_WORD_SECONDS - time.monotonic()))
 
 @contextlib.contextmanager
 def signals_handled(action: Any) -> Iterator[None]: # what to do; signals that were ignored stay so
@@ -811,7 +815,7 @@ def used_device(rows: Sequence[PhaseRow], # measured
     "Whether any phase had memory on the device"
     return any(o.peak_allocated_bytes is not None for o in rows)
 
-# %% ../../nbs/measure/02_protocol.ipynb #16f36094
+# %% ../../nbs/measure/02_protocol.ipynb #0ffc9ddb
 def open_device(device: str, # 'cuda:N'
                ) -> tuple[Any, DeviceProbe, int | None]: # torch, the proven device, what others held on it
     "Load PyTorch and prove the device, or refuse in one sentence"
@@ -855,6 +859,7 @@ def measure_phases(probe: DeviceProbe, # proven
         retries = answer('retries', lambda: probe.cuda.memory_stats(probe.device)['num_alloc_retries'], {})
         measurement = measurement_from(header, rows, status, failure, utc_now(), retries, summarize(rows))
         partial.finish(measurement)
+        interrupts.wait_out()
     return measurement
 
 # %% ../../nbs/measure/02_protocol.ipynb #1ca0e452

@@ -197,7 +197,7 @@ class Worker:
         if not self.bound_hit: return recover(partial, error=word)
         return recover(partial, status='bound_hit', error='the declared number of seconds is used up, and the work did not answer')
 
-# %% ../../nbs/measure/06_worker.ipynb #0caf59ed
+# %% ../../nbs/measure/06_worker.ipynb #57bb7107
 def run_in_child(request: dict[str, Any], # from `request_of`
                  heard: Callable[[dict[str, Any]], None] = lambda event: None, # hears of each event
                 ) -> Measurement: # as it was written
@@ -211,7 +211,9 @@ def run_in_child(request: dict[str, Any], # from `request_of`
             with contextlib.suppress(KeyboardInterrupt): # asked again after a while: wait no longer
                 for event in worker.events(): heard(event)
         interrupts.close()
-        return worker.measurement()
+        found = worker.measurement()
+        interrupts.wait_out()
+    return found
 
 # %% ../../nbs/measure/06_worker.ipynb #4fafc691
 def add_workload_arguments(parser: argparse.ArgumentParser) -> None: # a verb's parser

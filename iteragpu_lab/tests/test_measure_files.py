@@ -6,8 +6,8 @@
 __all__ = ['SMALL', 'PLACES', 'ROWS', 'KINDS', 'place', 'start', 'finish', 'strict', 'test_done', 'test_out_of_memory',
            'test_other_ends', 'test_signals', 'test_signals_in_pairs', 'test_killed', 'test_killed_at_any_byte',
            'test_recover_refuses_a_line_missing_doubled_or_moved', 'test_recover_refuses',
-           'test_a_variable_that_is_no_text', 'test_recover_leaves_a_living_run_alone', 'digest',
-           'test_an_old_result_is_untouched', 'test_remains_are_untouched', 'test_two_writers', 'limited',
+           'test_a_variable_that_is_no_text', 'test_an_empty_name_to_recover', 'test_recover_leaves_a_living_run_alone',
+           'digest', 'test_an_old_result_is_untouched', 'test_remains_are_untouched', 'test_two_writers', 'limited',
            'test_no_room_for_the_first_line', 'test_no_room_for_the_result', 'test_unusable_names',
            'test_folder_without_permission', 'test_folder_that_nobody_may_write', 'test_without_msgspec',
            'test_odd_arguments']
@@ -103,7 +103,7 @@ def test_signals_in_pairs(place, number, pause):
     assert code == 130 and read(place[0] / 'a.json', 'measurement').status == 'cancelled'
     assert [o.name for o in place[0].iterdir()] == ['a.json']
 
-# %% ../../nbs/tests/test_measure_files.ipynb #99236519
+# %% ../../nbs/tests/test_measure_files.ipynb #c66fb418
 @pytest.mark.parametrize('kind,phase', [*(('kill', o) for o in PLACES), ('abort', 'warm_forward')])
 def test_killed(place, kind, phase):
     process = start(place, STANDIN_FAIL=f'{PLACES[phase]}:{kind}')
@@ -169,6 +169,11 @@ def test_a_variable_that_is_no_text(place):
     code, out, _ = finish(start(place, '--json', output='b.json', CUDA_VISIBLE_DEVICES='\udcff'))
     assert code == 0 and json.loads(out)['environment']['variables']['CUDA_VISIBLE_DEVICES'] == '\udcff'
     for name in ('a.json', 'b.json'): assert read(place[0] / name, 'measurement').status
+
+def test_an_empty_name_to_recover(place):
+    code, _, err = finish(start(place, '--recover', ''))
+    assert code == 2 and '--recover' in err and '--device' not in err and list(place[0].iterdir()) == []
+    with pytest.raises(Refused, match='does not end in'): recover('')
 
 def test_recover_leaves_a_living_run_alone(place):
     process = start(place, STANDIN_FAIL='forward3:wait')
