@@ -249,7 +249,7 @@ PAYMENTS = st.lists(st.tuples(st.sampled_from(sorted(ADDRESSES)), st.integers(1,
 def paid_books(db, payments):
     "Top-ups and orders, each with one payment"
     for i, (of, cents, rate, off, order) in enumerate(payments):
-        if order: reference, _ = books.new_order(db, a_quote(cents, 1, f'{i}'), 'ubuntu', at=moment(i))
+        if order: reference, _ = books.new_order(db, a_quote(cents, 1, moment(i)), 'ubuntu', at=moment(i))
         else: reference, _ = books.new_topup(db, cents, True, moment(i))
         shown = (*of, str(rate), ADDRESSES[of], moment(i + 10))
         intent, _ = books.new_intent(db, reference, *shown, at=moment(i))
