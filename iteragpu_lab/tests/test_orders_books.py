@@ -180,7 +180,7 @@ class Books(RuleBasedStateMachine):
 
     @rule(cents=st.integers(1, 10**6), lots=st.integers(1, 10))
     def order(self, cents, lots):
-        quote = a_quote(cents, lots, at=f'{len(self.model.owners)}')
+        quote = a_quote(cents, lots, at=moment(len(self.model.owners)))
         name, fresh = books.new_order(self.db, quote, 'blender', at=self.at())
         assert fresh and name not in self.model.owners
         assert books.new_order(self.db, quote, 'blender', at=self.at()) == (name, False)
