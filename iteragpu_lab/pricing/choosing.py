@@ -42,13 +42,15 @@ def parse_stock(data: bytes, # a CSV file's content
         stock[gpu] = int(cells['available'])
     return stock
 
-# %% ../../nbs/pricing/07_choosing.ipynb #444f511a
+# %% ../../nbs/pricing/07_choosing.ipynb #f1519ae9
 def percent(text: str, # such as '10' or '7.5'
            ) -> Fraction: # ValueError with a sentence otherwise
     "A percentage, exactly"
-    if not re.fullmatch(r'[0-9]{1,3}(\.[0-9]{1,6})?', text.strip(), re.ASCII):
-        raise ValueError(f'margin {text!r} is no percentage; type digits, with a point if need be, from 0 to 999')
-    return Fraction(text.strip())
+    accepted = 'type a number from 0 to 999 without a sign or %, with a point and up to 6 decimals if need be'
+    if not re.fullmatch(r'[0-9]{1,12}(\.[0-9]{1,6})?', text.strip(), re.ASCII):
+        raise ValueError(f'margin {text[:40]!r} is no percentage; {accepted}')
+    if (found := Fraction(text.strip())) >= 1000: raise ValueError(f'margin {text.strip()} is out of range; {accepted}')
+    return found
 
 def _percent_argument(text: str) -> Fraction:
     try: return percent(text)

@@ -34,7 +34,7 @@ from ..pricing.choosing import choose_fully, parse_stock, percent
 from ..pricing.tariff import parse_tariff, read_tariff
 from ..reading import parse
 
-# %% ../../nbs/tests/test_choosing.ipynb #090e2e32
+# %% ../../nbs/tests/test_choosing.ipynb #f12a3dde
 TARIFF, GIB = read_tariff(data_path('tarifs-forfaits.csv')), 2**30
 
 @pytest.fixture
@@ -81,7 +81,8 @@ def test_a_measured_card_replaces_the_catalogue(told, tmp_path):
 
 @pytest.mark.parametrize('words, part', [
     (['--margin-percent', '5', '--margin-gib', '1'], 'not allowed with'),
-    (['--margin-percent', '-5'], 'margin'), (['--days', '4'], 'accepted are 3, 7 and 30'),
+    (['--margin-percent', '-5'], 'without a sign'),
+    (['--margin-percent', '10%'], 'without a sign or %'), (['--margin-percent', '1000'], '1000 is out of range'), (['--days', '4'], 'accepted are 3, 7 and 30'),
     (['--strategy', 'shard'], 'needs the number of cards'),
     (['--strategy', 'shard', '--cards', '2'], 'no estimate for the strategy shard on 2 cards'),
     (['--strategy', 'pool'], 'invalid choice'), (['--lots', '2', '--cards', '2'], 'give one'),
