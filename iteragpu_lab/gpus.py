@@ -7,9 +7,10 @@ __all__ = ['UNITS', 'NEEDED', 'SINGLE', 'COLUMNS', 'ALIASES', 'SHARED', 'Figure'
            'operations_per_second', 'bytes_per_second', 'parse_gpus', 'read_gpus', 'spellings', 'find_gpu', 'nearest',
            'several', 'resolve']
 
-# %% ../nbs/03_gpus.ipynb #7e24e758
+# %% ../nbs/03_gpus.ipynb #50f9a53f
 import csv, io, re
 from dataclasses import dataclass
+from datetime import date
 from decimal import ROUND_FLOOR, Decimal
 from difflib import get_close_matches
 from pathlib import Path
@@ -115,11 +116,17 @@ def bytes_per_second(gpu: Gpu, # a card of the catalogue
     found = gpu.figure('bandwidth')
     return int(Decimal(found.value) * 10**9) if found else None
 
-# %% ../nbs/03_gpus.ipynb #acff62ca
+# %% ../nbs/03_gpus.ipynb #bf915678
 COLUMNS = ('gpu', 'figure', 'value', 'unit', 'condition', 'source', 'date', 'unsure')
 _KEY = re.compile(r'[a-z0-9]+(-[a-z0-9]+)*')
 _NUMBER = re.compile(r'[0-9]+(\.[0-9]+)?', re.ASCII)
 _DATE = re.compile(r'[0-9]{4}-[0-9]{2}(-[0-9]{2})?', re.ASCII)
+
+def _is_past(text: str) -> bool:
+    "Whether a month or day exists and has come"
+    try: day = date.fromisoformat(text if len(text) > 7 else f'{text}-01')
+    except ValueError: return False
+    return day <= date.today()
 
 def _fault(row: dict[str, str]) -> tuple[str, str] | None:
     "The column that is wrong and what is accepted there"
@@ -128,8 +135,8 @@ def _fault(row: dict[str, str]) -> tuple[str, str] | None:
     units = UNITS[row['figure']]
     if row['unit'] not in units: return 'unit', f'a {row["figure"]} needs the unit {" or ".join(units)}'
     if not row['source']: return 'source', 'a figure needs its source'
-    if row['date'] != 'undated' and not _DATE.fullmatch(row['date']):
-        return 'date', 'accepted are 2026-05, 2026-05-24 or the word undated'
+    if row['date'] != 'undated' and not (_DATE.fullmatch(row['date']) and _is_past(row['date'])):
+        return 'date', 'accepted are a past 2026-05 or 2026-05-24, or the word undated'
     if units == ('text',): return None if row['value'] else ('value', 'it is empty')
     if not _NUMBER.fullmatch(row['value']) or not Decimal(row['value']):
         return 'value', 'accepted are digits above 0, with a point if need be'

@@ -22,7 +22,7 @@ from .tariff import MAX_LOTS, Rate, Tariff, table_bytes
 from ..reading import strict_json
 from ..units import usd
 
-# %% ../../nbs/pricing/04_campaign.ipynb #5fa42fbe
+# %% ../../nbs/pricing/04_campaign.ipynb #af1a0059
 def _nesting(text: str) -> int:
     "How deep brackets lie in one another, since PyYAML takes minutes for thousands of them"
     deepest = depth = 0
@@ -45,8 +45,9 @@ def _yaml_words(text: str) -> Any:
                     raise ValueError(f'the key {key!r} stands twice or is no text')
             return super().construct_mapping(node, deep)
     try:
-        if any(isinstance(o, yaml.AliasEvent) for o in yaml.parse(text, Loader=yaml.BaseLoader)):
-            raise ValueError('an alias (*name) is not accepted; write it out')
+        for o in yaml.parse(text, Loader=yaml.BaseLoader):
+            if isinstance(o, yaml.AliasEvent): raise ValueError('an alias (*name) is not accepted; write it out')
+            if getattr(o, 'tag', None): raise ValueError(f'the tag {o.tag!r:.40} is not accepted; leave it out')
         return yaml.load(text, Loader=Loader)
     except RecursionError: raise ValueError('it is nested too deeply') from None
     except yaml.YAMLError as e:
@@ -78,23 +79,25 @@ def campaign_words(data: bytes, # a YAML or JSON file's content
         raise Refused(f'{name} is not a campaign: it must be a mapping that begins with question:')
     return words
 
-# %% ../../nbs/pricing/04_campaign.ipynb #3d7bd674
+# %% ../../nbs/pricing/04_campaign.ipynb #d8e962a8
 READY = ('data', 'environment', 'restore points', 'libraries checked on this hardware')
 _FIELDS = ('question', 'gpu', 'ready', 'stop', 'setup', 'first', 'required', 'optional', 'checks', 'export',
            'keep free percent')
 _RUN_FIELDS = ('name', 'expected', 'basis', 'stop')
-_SECONDS = {'s': 1, 'min': 60, 'h': 3600}
+_SECONDS = {'h': 3600, 'min': 60, 's': 1}
+_TIME = re.compile(' ?'.join(rf'(?:(?P<{o}>[0-9]{{1,7}}(?:\.[0-9]{{1,6}})?) ?{o})?' for o in _SECONDS), re.ASCII)
 MAX_RUNS = 2000
 
 def duration_seconds(text: str, # such as '45 min'
                     ) -> int: # rounded up to a whole second; ValueError with a sentence otherwise
     "A time with its unit"
-    found = re.fullmatch(r'([0-9]{1,7}(?:\.[0-9]{1,6})?) ?(s|min|h)', text.strip(), re.ASCII)
-    if not found: raise ValueError(f'{text!r} is no time; write a number with s, min or h, such as 45 min')
-    return math.ceil(Fraction(found[1]) * _SECONDS[found[2]])
+    found = _TIME.fullmatch(text.strip())
+    if not found or not text.strip():
+        raise ValueError(f'{text!r} is no time; write numbers with h, min or s, such as 45 min or 1 h 30 min')
+    return math.ceil(sum(Fraction(found[unit]) * n for unit, n in _SECONDS.items() if found[unit]))
 
 def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > 500:
+    if not isinstance(value, str) or value.strip() in ('', 'null', '~') or not value.isprintable() or len(value) > 500:
         raise ValueError(f'{where} needs up to 500 printable characters on one line')
     return value.strip()
 
@@ -126,7 +129,7 @@ def _runs(value: Any, where: str, optional: bool) -> list[CampaignRun]:
     if not isinstance(value, list): raise ValueError(f'{where} must be a list of runs')
     return [_run(o, f'{where}, run {i}', optional) for i, o in enumerate(value, 1)]
 
-# %% ../../nbs/pricing/04_campaign.ipynb #b451e92f
+# %% ../../nbs/pricing/04_campaign.ipynb #a0caeb5d
 @dataclass(frozen=True)
 class Plan:
     "A campaign as asked, checked"
@@ -158,13 +161,14 @@ def _checked(words: dict[str, Any]) -> Plan:
     stop = words['stop'] if isinstance(words['stop'], list) else [words['stop']]
     if not stop: raise ValueError('stop needs at least one criterion')
     runs = _runs(words['required'], 'required', False) + _runs(words.get('optional') or [], 'optional', True)
-    names = [o.name for o in runs]
+    first = _run(words['first'], 'first', False)
+    names = [first.name, *(o.name for o in runs)]
     if not words['required']: raise ValueError('required needs at least one run')
     if len(runs) > MAX_RUNS: raise ValueError(f'{len(runs)} runs are more than {MAX_RUNS}')
     if len(set(names)) < len(names):
         raise ValueError(f'the run {next(o for o in names if names.count(o) > 1)!r} stands twice; give each its own name')
     return Plan(_text(words['question'], 'question'), _text(words['gpu'], 'gpu'), _ready(words['ready']),
-                tuple(_text(o, 'stop') for o in stop), _run(words['first'], 'first', False),
+                tuple(_text(o, 'stop') for o in stop), first,
                 tuple(runs), _time(words['setup'], 'setup', 0), _time(words['checks'], 'checks'),
                 _time(words['export'], 'export'), _percent_free(words['keep free percent']))
 

@@ -8,7 +8,7 @@ __all__ = ['STRATEGIES', 'MOST_WORK', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Questio
            'no_bound', 'order', 'make_package', 'sort_out', 'fitted_question', 'choose', 'packages_text', 'need_text',
            'step_text', 'bound_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text', 'choice_text']
 
-# %% ../../nbs/pricing/03_choose.ipynb #dfa0493e
+# %% ../../nbs/pricing/03_choose.ipynb #e658147c
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from typing import Any
 from ..commands import columns, paragraph, strong
 from ..documents import Choice, Environment, Estimate, NearMiss, Package, Peak, Refused, Rejection, Variant, new
 from ..gpus import Gpu, Usable, bytes_per_second, find_gpu, operations_per_second, several
-from .quote import SNAPSHOT_NOTE, rounded
+from .quote import SNAPSHOT_NOTE, grouped, rounded
 from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff
 from ..units import GIB, exact, gib, usd
 
@@ -338,14 +338,14 @@ def choose(estimate: Estimate, # of one card or several
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
                reasons=_silent(_asked(q), packages, estimate))
 
-# %% ../../nbs/pricing/03_choose.ipynb #27d97ad9
+# %% ../../nbs/pricing/03_choose.ipynb #ae0afbbf
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
 def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
 def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
 
 def _package_row(o: Package) -> tuple[str, ...]:
     each, day = (_money(round(Fraction(o.total_usd_cents, o.cards * days))) for days in (1, o.duration_days))
-    has = _gib(o.usable_bytes) if o.unit_cost_usd_cents is None else rounded(Fraction(o.unit_cost_usd_cents) / 100)
+    has = _gib(o.usable_bytes) if o.unit_cost_usd_cents is None else grouped(rounded(Fraction(o.unit_cost_usd_cents) / 100))
     return _key(o.gpu), str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, has, _gib(o.free_bytes)
 
 def packages_text(packages: Sequence[Package], # in order
@@ -369,7 +369,7 @@ def _chosen_text(o: Package) -> list[str]:
     lines = [strong(paragraph(f'Chosen: {o.name}, {o.lots} lot{"s" * (o.lots > 1)} = {cards}, {o.duration_days} days, {usd(o.total_usd_cents)}')),
              paragraph(f'Estimated peak <= usable memory of each card, {gib(o.usable_bytes, 2)} ({o.usable_read_by}: {o.usable_source}).')]
     if o.unit_cost_usd_cents:
-        lines.append(paragraph(f'Each accepted result: {rounded(Fraction(o.unit_cost_usd_cents) / 100)} USD, half-even to 1/100 cent.'))
+        lines.append(paragraph(f'Each accepted result: {grouped(rounded(Fraction(o.unit_cost_usd_cents) / 100))} USD, half-even to 1/100 cent.'))
     return lines
 
 def step_text(choice: Choice, # with a chosen package

@@ -6,8 +6,9 @@
 __all__ = ['TARIFF', 'GIB', 'SOUND', 'told', 'test_the_choice_and_the_change_that_makes_it_cheaper',
            'test_text_shows_the_chosen_three_more_and_every_rejection', 'test_stock_and_margin_in_gib',
            'test_a_measured_card_replaces_the_catalogue', 'test_a_mistake_is_one_sentence',
-           'test_a_variant_that_the_estimator_refuses_says_why', 'test_a_table_of_variants_fits_80_columns',
-           'test_another_document_is_refused', 'environment_file',
+           'test_a_variant_that_the_estimator_refuses_says_why', 'test_one_variant_that_can_be_estimated_is_enough',
+           'test_no_change_that_does_is_said', 'test_a_change_names_the_format_that_it_leaves',
+           'test_a_table_of_variants_fits_80_columns', 'test_another_document_is_refused', 'environment_file',
            'test_an_environment_that_replaces_nothing_is_refused', 'test_the_text_says_which_card_was_replaced',
            'test_a_driver_may_name_a_model_of_the_stock_list', 'named_tariff',
            'test_a_tariff_whose_key_and_name_are_two_cards_is_refused', 'test_one_known_name_is_enough',
@@ -33,7 +34,7 @@ from ..pricing.choosing import choose_fully, parse_stock, percent
 from ..pricing.tariff import parse_tariff, read_tariff
 from ..reading import parse
 
-# %% ../../nbs/tests/test_choosing.ipynb #9659f50d
+# %% ../../nbs/tests/test_choosing.ipynb #f12a3dde
 TARIFF, GIB = read_tariff(data_path('tarifs-forfaits.csv')), 2**30
 
 @pytest.fixture
@@ -80,7 +81,8 @@ def test_a_measured_card_replaces_the_catalogue(told, tmp_path):
 
 @pytest.mark.parametrize('words, part', [
     (['--margin-percent', '5', '--margin-gib', '1'], 'not allowed with'),
-    (['--margin-percent', '-5'], 'margin'), (['--days', '4'], 'accepted are 3, 7 and 30'),
+    (['--margin-percent', '-5'], 'without a sign'),
+    (['--margin-percent', '10%'], 'without a sign or %'), (['--margin-percent', '1000'], '1000 is out of range'), (['--days', '4'], 'accepted are 3, 7 and 30'),
     (['--strategy', 'shard'], 'needs the number of cards'),
     (['--strategy', 'shard', '--cards', '2'], 'no estimate for the strategy shard on 2 cards'),
     (['--strategy', 'pool'], 'invalid choice'), (['--lots', '2', '--cards', '2'], 'give one'),
@@ -93,9 +95,24 @@ def test_a_mistake_is_one_sentence(told, words, part):
     assert (code, out) == (2, '') and part in err and err.count('\n') == 1
 
 def test_a_variant_that_the_estimator_refuses_says_why(told):
-    choice = parse(told('--days', '3', '--variants', 'weights=nf4,int8', '--json')[1], 'stdout', 'choice')
-    assert [(o.needed_bytes, o.package) for o in choice.variants] == [(None,
-                                                                       None)] * 2 and '--weights needs a model' in choice.variants[0].reason
+    code, out, err = told('--days', '3', '--variants', 'weights=nf4,int8', '--json')
+    assert (code, out) == (2, '') and 'no variant can be estimated: --weights needs a model' in err
+
+def test_one_variant_that_can_be_estimated_is_enough(capsys, tmp_path):
+    (tmp_path / 'e.json').write_text(to_json(SOUND))
+    assert main(['choose', str(tmp_path / 'e.json'), '--variants', 'weights=nf4,none-such', '--json']) == 0
+    found = parse(capsys.readouterr().out, 'stdout', 'choice').variants
+    assert found[0].package and found[1].needed_bytes is None and 'none-such' in found[1].reason
+
+def test_no_change_that_does_is_said(told):
+    assert 'No single change that was tried makes one of these cards do.' in told(parameters=10**15)[1]
+
+def test_a_change_names_the_format_that_it_leaves(capsys, tmp_path):
+    (tmp_path / 'e.json').write_text(to_json(estimate_configuration(dict(preset='llama-3.1-8b', task='decode', batch=16,
+                                                                         context=8192, new_tokens=32))))
+    assert main(['choose', str(tmp_path / 'e.json'), '--days', '7']) == 0
+    out = capsys.readouterr().out
+    assert 'weights bfloat16 -> ' in out and 'default' not in out
 
 def test_a_table_of_variants_fits_80_columns(capsys, tmp_path):
     e = estimate_configuration(dict(preset='llama-3.1-8b', task='decode', batch=16, context=2048, new_tokens=32))
@@ -193,8 +210,8 @@ def test_an_estimate_as_written_is_accepted(tmp_path, capsys):
         (tmp_path / 'e.json').write_text(to_json(e))
         assert main(['choose', str(tmp_path / 'e.json'), '--days', '3']) == 0
 
-# %% ../../nbs/tests/test_choosing.ipynb #916bae7b
-@pytest.mark.parametrize('text, part', [('gpu,free\n', "'free' stands where available"),
+# %% ../../nbs/tests/test_choosing.ipynb #c17bd538
+@pytest.mark.parametrize('text, part', [('gpu,available\nl4,1\0\n', 'row 2: it holds a NUL'), ('gpu,free\n', "'free' stands where available"),
                                         ('gpu,available\nl4,2\nL4,3\n', 'row 3, column gpu: l4 stands twice'),
                                         ('gpu,available\nl4,1.5\n', 'row 2, column available'),
                                         ('gpu,available\nl4,\n', 'row 2, column available'),
