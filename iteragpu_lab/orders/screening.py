@@ -12,64 +12,127 @@ from ..documents import Refused, data_path
 # %% ../../nbs/orders/15_screening.ipynb #d1e068f2
 _B58 = '[1-9A-HJ-NP-Za-km-z]'
 _ALONE = r'(?<![0-9A-Za-z]){}(?![0-9A-Za-z])'
-_KEYS = tuple((what, re.compile(shape, re.ASCII)) for what, shape in (
-    ('a private key', r'-----BEGIN [A-Z0-9 ]*PRIVATE KEY'),
-    ('a private key (a transaction hash looks the same)',
-     _ALONE.format(r'(?:0[xX])?(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{128})')),
-    ('a private key in wallet import format', _ALONE.format(f'[569cKLT]{_B58}{{50,51}}')),
-    ('an encrypted private key', _ALONE.format(f'6P{_B58}{{56}}')),
-    ('an extended private key', _ALONE.format(f'(?:[a-zA-Z]prv|Ltpv|Mtpv){_B58}{{60,}}')),
-    ('a key pair (a Solana signature looks the same)', _ALONE.format(f'{_B58}{{86,88}}')),
-    ('a key pair written as numbers',
-     r'\[\s*\d{1,3}(?:\s*,\s*\d{1,3}){31}(?:(?:\s*,\s*\d{1,3}){32})?\s*,?\s*\]'),
-    ('a private key', _ALONE.format(r'(?:[nN][sS][eE][cC]1[02-9a-zA-Z]{50,}|AGE-SECRET-KEY-1[0-9A-Z]{40,})')),
+_HASH = 'a private key (a transaction hash looks the same)'
+_BASE58 = tuple((what, re.compile(_ALONE.format(shape), re.ASCII)) for what, shape in (
+    ('a private key in wallet import format', f'[569cKLT]{_B58}{{50,51}}'),
+    ('an encrypted private key', f'6P{_B58}{{56}}'),
+    ('an extended private key', f'(?:[a-zA-Z]prv|Ltpv|Mtpv){_B58}{{60,}}'),
+    ('a key pair (a Solana signature looks the same)', f'{_B58}{{86,88}}'),
+    ('a private key', r'(?:[nN][sS][eE][cC]1[02-9a-zA-Z]{50,}|AGE-SECRET-KEY-1[0-9A-Z]{40,})'),
+))
+_KEYS = _BASE58 + tuple((what, re.compile(shape, re.ASCII)) for what, shape in (
+    ('a private key', r'-----BEGIN [A-Z0-9 ]*PRIVATE KEY|b3BlbnNzaC1rZXktdjE'),
+    (_HASH, '[0-9a-fA-F]{64}'),
+    ('a key pair written as numbers', r'(?<!\d)\d{1,3}(?:[\s,;]+\d{1,3}){31,}(?!\d)'),
 ))
 _MINI = re.compile(_ALONE.format(f'S{_B58}{{21}}(?:{_B58}{{4}}){{0,2}}'), re.ASCII)
+_HEX = '[0-9a-fA-F]'
+# Not keys: a digest that says so, and an identifier of 32 digits, of which a line may hold two.
+_NAMED = re.compile(rf'sha256:{_HEX}{{64}}(?!{_HEX})|'
+                    rf'\b{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}\b', re.I)
 
 def _key(text: str) -> str | None:
     "What kind of key the text holds, if one"
+    text = _NAMED.sub('|', text)
     for what, shape in _KEYS:
         if shape.search(text): return what
     if any(hashlib.sha256(f'{o}?'.encode()).digest()[0] == 0 for o in _MINI.findall(text)):
         return 'a mini private key'
-    # A key that was copied from paper may be broken into groups.
-    squeezed = re.sub(r'[\s:-]+', '', text)
-    return _KEYS[1][0] if _KEYS[1][1].fullmatch(squeezed) else None
+    return _HASH if _hex_in_groups(text) else _base58_in_groups(text)
+
+# %% ../../nbs/orders/15_screening.ipynb #6bb00a2e
+_HEX_RUN = re.compile(rf'(?<![0-9A-Za-z])(?:0x)?{_HEX}+(?:[\s:.,;_-]+(?:0x)?{_HEX}+)+(?![0-9A-Za-z])', re.ASCII)
+
+def _hex_in_groups(text: str) -> bool:
+    "Whether neighbouring groups of hexadecimal digits have 64 or 128 together"
+    for run in _HEX_RUN.findall(text):
+        groups, before, total = re.findall(f'{_HEX}+', run.replace('0x', '')), {0: 0}, 0
+        for i, group in enumerate(groups):
+            total += len(group)
+            before[total] = i + 1
+            starts = [before[total - n] for n in (64, 128) if total - n in before]
+            if any(_mixed(''.join(groups[o:i+1])) for o in starts): return True
+    return False
+
+def _mixed(text: str) -> bool: return bool(re.search('[a-zA-Z]', text) and re.search('[0-9]', text))
+
+def _base58_in_groups(text: str) -> str | None:
+    "What kind of key equal groups of base58 make, if one"
+    for size in range(2, 13):
+        run = re.compile(rf'(?<!\w)(?:{_B58}{{{size}}}[\s:.,;_-]+){{4,}}{_B58}{{1,{size}}}(?!\w)', re.ASCII)
+        for found in run.findall(text):
+            if what := _joined(re.findall(f'{_B58}+', found)): return what
+    return None
+
+def _joined(groups: list[str]) -> str | None:
+    for i in range(len(groups)):
+        for j in range(i + 4, min(len(groups), i + 60) + 1):
+            whole = ''.join(groups[i:j])
+            if len(whole) < 50 or not _mixed(whole): continue
+            if what := next((w for w, shape in _BASE58 if shape.fullmatch(whole)), None): return what
+    return None
 
 # %% ../../nbs/orders/15_screening.ipynb #2ab030de
 @functools.cache
-def _seed_words() -> frozenset[str]:
-    "The words of the English list, and their first four letters"
+def _seed_places() -> dict[str, int]:
+    "The words of the English list, and their first four letters, with their places in it"
     words = data_path('orders', 'bip39-english.txt').read_text(encoding='ascii').split()
-    return frozenset(words) | {o[:4] for o in words}
+    return {o[:4]: i for i, o in enumerate(words)} | {o: i for i, o in enumerate(words)}
+
+def _sums_up(places: list[int | None]) -> bool:
+    "Whether words carry the checksum of BIP-39: the first bits of the hash of the others"
+    if None in places: return False
+    bits, sum_bits = ''.join(f'{o:011b}' for o in places), len(places) // 3
+    entropy = int(bits[:-sum_bits], 2).to_bytes(len(places) * 4 // 3, 'big')
+    return f'{hashlib.sha256(entropy).digest()[0]:08b}'[:sum_bits] == bits[-sum_bits:]
+
+_PROSE = frozenset('the and or of to in on for with is are be was it its this that will can may must have has not '
+                   'but if then when what which who we you they he she my our your from by at as so do does into '
+                   'also only any all use'.split())
 
 def _english_phrase(words: list[str]) -> bool:
-    marks = [o in _seed_words() for o in words]
-    return any(sum(marks[i:i+12]) >= 10 for i in range(len(marks) - 11))
+    places = [_seed_places().get(o) for o in words]
+    for i in range(len(words) - 11):
+        if any(_sums_up(places[i:i+n]) for n in (12, 15, 18, 21, 24) if i + n <= len(words)): return True
+        if places[i:i+12].count(None) <= 2 and len(_PROSE.intersection(words[i:i+12])) < 3: return True
+    return False
+
+def _glued(word: str) -> bool:
+    "Whether twelve words of the list follow each other without a blank"
+    chain, listed = [0] * (len(word) + 1), _seed_places()
+    for end in range(3, len(word) + 1):
+        chain[end] = max((chain[end-n] + 1 for n in range(3, min(end, 8) + 1) if word[end-n:end] in listed), default=0)
+    return max(chain) >= 12
 
 # %% ../../nbs/orders/15_screening.ipynb #7622cf9b
 _COUNTS = (12, 13, 15, 18, 20, 21, 24, 25, 33) # BIP-39, Monero's 13 and 25, SLIP-39's 20 and 33
 _JOINING = frozenset('the and for with not are was has but you its our from this that have will after before '
                      'into'.split())
 
+_SOFTWARE = frozenset('ubuntu debian linux server desktop driver drivers docker cuda cudnn nvidia python numpy scipy '
+                      'pandas jupyter pytorch torchvision tensorflow transformers blender cycles optix ffmpeg '
+                      'conda nightly kernel vim tmux git cmake gcc opencv triton vllm comfyui'.split())
+
 def _bare_words(text: str, words: list[str]) -> bool:
     if len(words) not in _COUNTS or re.sub(r'[\w\s.,;]', '', text): return False
     if any(re.search(r'[^\W\d_]\d|\d[^\W\d_]', o) for o in text.split()): return False
+    if len(_SOFTWARE.intersection(words)) >= 3: return False
     if all(ord(o[0]) > 0x24F for o in words): return all(len(o) <= 12 for o in words) # no Latin letter
     return all(3 <= len(o) <= 9 and o not in _JOINING for o in words)
 
 def _phrase(text: str) -> bool:
     "Whether the text holds a seed phrase"
-    # Composed, since a decomposed accent would cut its word in two.
-    folded = unicodedata.normalize('NFKC', text).lower()
+    folded = text.lower()
     words = re.findall(r'[^\W\d_]+', folded)
-    return _english_phrase(words) or _bare_words(folded, words)
+    return _english_phrase(words) or any(map(_glued, words)) or _bare_words(folded, words)
 
 # %% ../../nbs/orders/15_screening.ipynb #5a873e2f
 def looks_secret(text: str, # anything a person typed or pasted
                 ) -> str | None: # what it looks like, without repeating it; None where it looks harmless
     "What kind of secret the text looks like"
-    return _key(text) or ('a seed phrase' if _phrase(text) else None)
+    # Composed, since a decomposed accent would cut its word in two; and without marks that nobody sees.
+    plain = ''.join(o for o in unicodedata.normalize('NFKC', text) if unicodedata.category(o) != 'Cf')
+    return _key(plain) or ('a seed phrase' if _phrase(plain) else None)
 
 def refuse_secret(text: str, # anything a person typed or pasted
                   name: str, # what the text was given as, for the sentence
