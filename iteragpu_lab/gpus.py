@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['UNITS', 'NEEDED', 'SINGLE', 'COLUMNS', 'ALIASES', 'SHARED', 'Figure', 'least_bytes', 'Usable', 'Gpu',
            'operations_per_second', 'bytes_per_second', 'parse_gpus', 'read_gpus', 'spellings', 'find_gpu', 'nearest',
-           'resolve']
+           'several', 'resolve']
 
 # %% ../nbs/03_gpus.ipynb #7e24e758
 import csv, io, re
@@ -210,7 +210,7 @@ def _plain(name: str) -> str:
     "A name without case, punctuation, vendor and family words"
     return ''.join(o for o in re.findall(r'[a-z0-9]+', name.lower()) if o not in _WORDS)
 
-# %% ../nbs/03_gpus.ipynb #6ca227af
+# %% ../nbs/03_gpus.ipynb #5dd29033
 def spellings(gpus: dict[str, Gpu], # the catalogue
              ) -> dict[str, str]: # plain spelling to key
     "Every spelling that leads to one card"
@@ -233,13 +233,17 @@ def nearest(name: str, # as written
     close = get_close_matches(_plain(name), list(known), n=6, cutoff=0.5)
     return list(dict.fromkeys(known[o] for o in close))[:3]
 
+def several(name: str, # as written
+           ) -> tuple[str, ...]: # keys; empty where a name does not leave open which card it is
+    "The cards that share a name"
+    return {_plain(k): v for k, v in SHARED.items()}.get(_plain(name), ())
+
 def resolve(name: str, # as written
             gpus: dict[str, Gpu], # the catalogue
            ) -> Gpu: # Refused with the nearest names otherwise
     "The card that a name means, or a sentence that helps"
     if found := find_gpu(name, gpus): return found
-    shared = {_plain(k): v for k, v in SHARED.items()}.get(_plain(name))
-    if shared: raise Refused(f'GPU {name!r} names several cards; choose {", ".join(shared)}')
+    if shared := several(name): raise Refused(f'GPU {name!r} names several cards; choose {", ".join(shared)}')
     near = nearest(name, gpus)
     hint = f'nearest are {", ".join(near)}' if near else f'known are {", ".join(gpus)}'
     raise Refused(f'GPU {name[:60]!r} is not in the catalogue; {hint}')

@@ -32,7 +32,7 @@ def bert(c: Fields) -> Architecture:
     "BERT with the head that the config names."
     h, v, n = c.need('hidden_size'), c.need('vocab_size'), c.get('max_position_embeddings', 512)
     heads = c.need('num_attention_heads')
-    layer = encoder_layer(h, heads, h // heads, Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'),
+    layer = encoder_layer(h, heads, c.share(), Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'),
                                                     bias=True), (True,) * 4)
     named = str((c.get('architectures') or ['BertForMaskedLM'])[0])
     masked = 'MaskedLM' in named or 'PreTraining' in named
@@ -70,7 +70,7 @@ def vit(c: Fields) -> Architecture:
     h, heads, size, patch = c.need('hidden_size'), c.need('num_attention_heads'), c.need('image_size'), c.need('patch_size')
     tokens, bias = (size // patch) ** 2 + 1, c.flag('qkv_bias', True)
     mlp = Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'), bias=True)
-    layer = encoder_layer(h, heads, h // heads, mlp, (bias, bias, bias, True), part='vision')
+    layer = encoder_layer(h, heads, c.share(), mlp, (bias, bias, bias, True), part='vision')
     labels = c.get('num_labels') or len(c.get('id2label') or {}) or 2
     head = linear('pooler', h, h, True) if (c.get('architectures')
                                             or ['ViTForImageClassification'])[0] == 'ViTModel' else linear('classifier',
@@ -89,7 +89,7 @@ def whisper(c: Fields) -> Architecture:
     for side in ('encoder', 'decoder'):
         heads, mlp = c.need(f'{side}_attention_heads'), Mlp(c.need(f'{side}_ffn_dim'), False,
                                                             c.get('hidden_act', 'gelu'), bias=True)
-        sides[side] = (encoder_layer(h, heads, h // heads, mlp, biases, part=side, cross=side == 'decoder',
+        sides[side] = (encoder_layer(h, heads, c.share(f'{side}_attention_heads'), mlp, biases, part=side, cross=side == 'decoder',
                                      causal=side == 'decoder'),) * c.count(f'{side}_layers')
     inputs = (Weight('conv1', (h, c.get('num_mel_bins', 80), 3), 'other'), Weight('conv2', (h, h, 3), 'other'),
               Weight('conv.bias', (h,), 'bias', 2),
@@ -105,7 +105,7 @@ def whisper(c: Fields) -> Architecture:
 def _tower_layers(c: Fields) -> tuple[Layer, ...]:
     h, heads = c.need('hidden_size'), c.need('num_attention_heads')
     mlp = Mlp(c.need('intermediate_size'), False, c.get('hidden_act', 'gelu'), bias=True)
-    return (encoder_layer(h, heads, h // heads, mlp, (True,) * 4, part='vision'),) * c.count('num_hidden_layers')
+    return (encoder_layer(h, heads, c.share(), mlp, (True,) * 4, part='vision'),) * c.count('num_hidden_layers')
 
 def clip_tower(c: Fields) -> tuple[tuple[Weight, ...], tuple[Layer, ...], int]:
     "Weights outside the layers, the layers, and the buffer of position numbers."

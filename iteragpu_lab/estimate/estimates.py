@@ -66,11 +66,18 @@ def configuration_of(s: Setting) -> dict[str, Any]:
     if s.task == 'decode': found['new_tokens'] = s.new_tokens
     return {**found, 'context': s.context_tokens}
 
+def _fullest(peaks: tuple[Peak, ...]) -> Peak:
+    # The card with the largest peak need not be the card with the largest bound.
+    found = max(peaks, key=lambda p: (p.process_bytes, p.allocated_bytes))
+    if found.process_bytes >= 1 << 62: raise Refused(f'the estimated peak is {found.process_bytes:.1e} B, beyond any '
+                                                     f'card: choose a smaller batch, context or model')
+    return replace(found, bound_bytes=max(p.bound_bytes for p in peaks))
+
 def estimate(architecture: Architecture, s: Setting, at: str | None = None) -> Estimate:
     "What this model needs under this setting."
     cards = card_parts(architecture, s)
     peaks = _peaks(cards)
-    fullest = max(peaks, key=lambda p: (p.process_bytes, p.allocated_bytes))
+    fullest = _fullest(peaks)
     work, reasons = step_work(architecture, s)
     if not s.gpu: reasons = dict(reasons, gpu='not made for one card')
     return new(Estimate, at=at, configuration=configuration_of(s), model=model_summary(architecture, work),

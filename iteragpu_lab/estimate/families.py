@@ -34,6 +34,9 @@ ALIASES = {
 _KINDS = {'layer_types': list, 'moe_layers': list, 'mlp_only_layers': list, 'architectures': list, 'id2label': dict,
           'per_layer_config': dict, 'hidden_act': str, 'feed_forward_proj': str, 'model_type': str}
 _WORDS = {list: 'a list', dict: 'an object', str: 'a text'}
+_SIZES = {'head_dim', 'conv_kernel', 'state_size', 'n_groups', 'mamba_d_conv', 'mamba_d_state', 'linear_conv_kernel_dim',
+          'max_position_embeddings', 'type_vocab_size', 'relative_attention_num_buckets', 'num_mel_bins', 'num_channels',
+          'max_source_positions', 'max_target_positions', 'global_head_dim'}
 
 class Fields:
     "The fields of one config, by a common name."
@@ -55,6 +58,8 @@ class Fields:
         if kind and not isinstance(value, kind): self._refuse(spelling, value, _WORDS[kind])
         if kind is list and not all(isinstance(o, (str, int)) for o in value): self._refuse(spelling, value,
                 'a list of names or numbers')
+        if name in _SIZES and (type(value) is not int or value < 1): self._refuse(spelling, value,
+                'a whole number from 1 to 10^9')
         if kind is None and not (type(value) is int and 0 <= value <= 10**9) and not isinstance(value,
                 bool): self._refuse(spelling, value, 'a whole number from 0 to 10^9')
         return value
@@ -66,6 +71,12 @@ class Fields:
         if type(value) is not int or not low <= value <= 10**9: self._refuse(spelling, value,
                 f'a whole number from {low} to 10^9')
         return value
+
+    def share(self, heads: str = 'num_attention_heads') -> int:
+        "Elements of one head where the hidden width is divided among the heads."
+        width, count = self.need('hidden_size'), self.need(heads)
+        if count > width: self._refuse(heads, count, f'up to the hidden width {width:,}')
+        return width // count
 
     def count(self, name: str, most: int = 10_000) -> int:
         "A number of things that are made one by one, such as layers."
@@ -132,7 +143,7 @@ def _says(c: Fields, answer: bool | str, default: bool = False) -> bool:
 def head_size(c: Fields) -> int:
     "Elements of one head: stated, or the hidden width divided among the heads."
     stated = c.get('head_dim')
-    return stated if stated else c.need('hidden_size') // c.need('num_attention_heads')
+    return stated if stated else c.share()
 
 # %% ../../nbs/estimate/08_families.ipynb #02e02aab
 _TYPES = {'full_attention': '', 'sliding_attention': 'window', 'chunked_attention': 'chunk',

@@ -76,7 +76,7 @@ _SHARDED = {1: ('optimizer state', 'optimizer temporaries'), 2: ('gradients', 's
 
 def _divided(p: Part, cards: int, stage: int) -> Part:
     names = sum((_SHARDED[i] for i in range(1, stage + 1)), ())
-    if p.name not in names: return p
+    if p.name not in names and not (stage == 3 and p.basis == 'header'): return p
     return replace(p, bytes=-(-p.bytes // cards), formula=f'({p.formula}) / {cards} cards' if p.formula
                    else f'/ {cards} cards')
 
@@ -87,20 +87,30 @@ def gathered(architecture: Architecture, s: Setting) -> tuple[int, int]:
     limit = architecture.parameters - -(-architecture.parameters // s.cards)
     return min(sum(sizes) + outside, limit), min(sum(sizes), limit)
 
+def _gathered_packed(architecture: Architecture, s: Setting, parts: list[Part]) -> Part:
+    # Packed weights travel packed; a card never holds more of them than the whole model.
+    whole, _ = gathered(architecture, s)
+    held = sum(p.bytes for p in parts if p.name in _SHARDED[3][:2] or p.basis == 'header')
+    size = min(-(-whole * held // architecture.parameters), held - -(-held // s.cards))
+    return Part('gathered weights', size, 'FSDP2: this layer, the next one, and what lies outside the layers, as stored',
+                f'{whole:,} of {architecture.parameters:,} parameters, {held:,} B in all')
+
 def shard(architecture: Architecture, s: Setting) -> list[list[Part]]:
     "Parts of each card with training state divided."
     if s.cards == 1: return [parts_of(architecture, s)]
-    parts = [_divided(p, s.cards, s.shard_stage) for p in parts_of(architecture, s)]
-    if s.shard_stage == 3: parts += _gathered_parts(architecture, s)
+    whole = parts_of(architecture, s)
+    parts = [_divided(p, s.cards, s.shard_stage) for p in whole]
+    if s.shard_stage == 3: parts += _gathered_parts(architecture, s, whole)
     return [parts] * s.cards
 
-def _gathered_parts(architecture: Architecture, s: Setting) -> list[Part]:
+def _gathered_parts(architecture: Architecture, s: Setting, parts: list[Part]) -> list[Part]:
     whole, reducing = gathered(architecture, s)
+    one = Part('gathered weights', whole * s.compute,
+               'FSDP2: this layer, the next one, and what lies outside the layers', f'{whole:,} x {s.compute} B')
+    if s.weights or architecture.header: one = _gathered_packed(architecture, s, parts)
     found = []
-    for moment in ('loss', 'loss backward', 'backward, last layer', 'backward, first layer', 'embedding gradient'):
-        found.append(Part('gathered weights', whole * s.compute,
-                          'FSDP2: this layer, the next one, and what lies outside the layers',
-                          f'{whole:,} x {s.compute} B', moment=moment))
+    for moment in dict.fromkeys(p.moment for p in parts if p.moment not in (None, 'optimizer step')):
+        found.append(replace(one, moment=moment))
         if moment.startswith(('backward', 'embedding')) and s.lora_rank is None:
             found.append(Part('gradients being reduced', reducing * s.compute,
                               'FSDP2: two layers before their reduce-scatter', f'{reducing:,} x {s.compute} B',

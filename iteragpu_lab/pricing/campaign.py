@@ -7,7 +7,7 @@ __all__ = ['MAX_CAMPAIGN_BYTES', 'READY', 'MAX_RUNS', 'KINDS_OF_PACKAGE', 'CAMPA
            'Plan', 'check_campaign', 'longest_first', 'last_end', 'lower_bound', 'arrange', 'window_seconds',
            'campaign_packages', 'holds', 'lay_out', 'make_campaign', 'campaign_text', 'campaign_of']
 
-# %% ../../nbs/pricing/04_campaign.ipynb #14bf38ba
+# %% ../../nbs/pricing/04_campaign.ipynb #21604147
 import argparse, heapq, itertools, math, re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong, whole_argument
 from ..documents import Campaign, CampaignPackage, CampaignRun, Refused, Slot, data_path, new
-from .quote import SNAPSHOT_NOTE, add_tariff_arguments, days_argument, quote_model, tariff_of
+from .names import tariff_model
+from .quote import SNAPSHOT_NOTE, add_tariff_arguments, days_argument, tariff_of
 from .tariff import MAX_LOTS, Rate, Tariff, table_bytes
 from ..reading import strict_json
 from ..units import usd
@@ -230,7 +231,7 @@ def arrange(runs: Sequence[CampaignRun], # required and optional ones
                                                              window)}
     return placed | {o.name: _place(o, free, window) for o in runs if o.optional}
 
-# %% ../../nbs/pricing/04_campaign.ipynb #32d7d249
+# %% ../../nbs/pricing/04_campaign.ipynb #6370cb26
 def window_seconds(plan: Plan, # a campaign
                    days: int, # of the package
                   ) -> int: # may be negative
@@ -257,7 +258,7 @@ def campaign_packages(plan: Plan, # a campaign
                       lots: int | None = None, # only so many lots
                      ) -> list[CampaignPackage]: # of the campaign's model, cheapest first
     "Every package of the campaign's model, with how long the runs take in it"
-    gpu = quote_model(tariff, plan.gpu)
+    gpu = tariff_model(tariff, plan.gpu)
     rates = [o for o in tariff.rates if o.gpu == gpu and days in (None, o.duration_days)]
     found = [_package(plan, rate, n, runs) for rate in rates
              for n in ((lots,) if lots else range(1, MAX_LOTS + 1))]
@@ -292,7 +293,7 @@ def lay_out(plan: Plan, # a campaign
     slots = [slot(run, *places[run.name]) for run in plan.runs if places[run.name]]
     return _around(plan, slots, begin), [name for name, place in places.items() if not place]
 
-# %% ../../nbs/pricing/04_campaign.ipynb #18616b54
+# %% ../../nbs/pricing/04_campaign.ipynb #0048c7e0
 def _notes(plan: Plan, tariff: Tariff) -> tuple[str, ...]:
     stated = sum(o.seconds for o in plan.runs if o.basis == 'stated')
     share = f'{100 * stated / sum(o.seconds for o in plan.runs):.0f} % of the expected time is stated and not measured.' if stated else ''
@@ -300,9 +301,20 @@ def _notes(plan: Plan, tariff: Tariff) -> tuple[str, ...]:
                              'Each run is expected to need one card, whole, and none to wait for another.',
                              SNAPSHOT_NOTE) if o)
 
-def _campaign_reasons(package: CampaignPackage | None, optional: bool,
+def _package_text(o: CampaignPackage) -> str:
+    cards = f'{o.cards} card{"s" * (o.cards > 1)}'
+    return f'{o.name}, {o.lots} lot{"s" * (o.lots > 1)} = {cards}, {o.duration_days} days, {usd(o.total_usd_cents)}'
+
+_TOO_LONG, _TAKEN = 'longer than the time for runs on one card', 'the cards are taken until too late'
+
+def _why_left(plan: Plan, names: Sequence[str], window: int) -> dict[str, str]:
+    seconds = {o.name: o.seconds for o in plan.runs}
+    return {f'not_placed.{o}': _TOO_LONG if seconds[o] > window else _TAKEN for o in names}
+
+def _campaign_reasons(package: CampaignPackage | None, drawn: CampaignPackage, optional: bool,
                       more: CampaignPackage | None) -> dict[str, str]:
-    reasons = {} if package else dict(package='no package that was asked for holds every required run')
+    none = f'no package that was asked for holds every required run; the days are drawn for the largest of them, {_package_text(drawn)}'
+    reasons = {} if package else dict(package=none)
     if more is None:
         reasons |= dict.fromkeys(('with_optional', 'optional_adds_usd_cents'),
                                  'no package that was asked for holds them' if optional
@@ -334,9 +346,10 @@ def make_campaign(plan: Plan, # checked
                undecided=cheaper,
                tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256,
                            note=tariff.rates[0].note),
-               notes=_notes(plan, tariff), reasons=_campaign_reasons(best, optional, more))
+               notes=_notes(plan, tariff),
+               reasons=_campaign_reasons(best, largest, optional, more) | _why_left(plan, left, largest.window_seconds))
 
-# %% ../../nbs/pricing/04_campaign.ipynb #66b6a80c
+# %% ../../nbs/pricing/04_campaign.ipynb #e0ef48d9
 KINDS_OF_PACKAGE = {3: 'a targeted check', 7: 'a series of variants', 30: 'a campaign'}
 
 def _clock(seconds: int) -> str:
@@ -346,32 +359,33 @@ def _clock(seconds: int) -> str:
 
 def _hours(seconds: int) -> str: return f'{seconds / 3600:,.1f} h'
 
-def _package_text(o: CampaignPackage) -> str:
-    cards = f'{o.cards} card{"s" * (o.cards > 1)}'
-    return f'{o.name}, {o.lots} lot{"s" * (o.lots > 1)} = {cards}, {o.duration_days} days, {usd(o.total_usd_cents)}'
-
 def _slot_row(o: Slot) -> tuple[str, ...]:
     name = o.name if len(o.name) <= 30 else o.name[:27] + '...'
     return _clock(o.start_seconds), _clock(o.end_seconds), 'all' if o.card is None else str(o.card), o.kind, name if name != o.kind else ''
 
-# %% ../../nbs/pricing/04_campaign.ipynb #82b0e1d3
+# %% ../../nbs/pricing/04_campaign.ipynb #e53dbfea
 def _verdict(c: Campaign) -> Iterator[str]:
-    if c.package is None: yield strong('No package that was asked for holds every required run.')
+    if c.package is None: yield strong(paragraph(c.reasons['package'][0].upper() + c.reasons['package'][1:] + '.'))
     else:
         yield strong(paragraph(f'Cheapest that holds every required run: {_package_text(c.package)} ({KINDS_OF_PACKAGE[c.package.duration_days]})'))
         yield paragraph(f'The runs, longest first, end after {_hours(c.package.runs_end_seconds)} of {_hours(c.package.window_seconds)} for runs; no order can end before {_hours(c.package.bound_seconds)}.')
     if c.undecided:
-        yield paragraph(f'Cheaper, and not excluded by the bound, though the runs placed longest first end too late there: {_package_text(c.undecided[0])}.')
+        yield paragraph(f'{"Cheaper, and not" if c.package else "Not"} excluded by the bound, though the runs placed longest first end too late there: {_package_text(c.undecided[0])}.')
     if c.with_optional and c.optional_adds_usd_cents:
         yield paragraph(f'With every optional run: {_package_text(c.with_optional)}; they add {usd(c.optional_adds_usd_cents)}.')
     elif c.with_optional: yield 'It holds every optional run too; they add nothing to the price.'
+
+def _left_text(c: Campaign) -> Iterator[str]:
+    for why in (_TOO_LONG, _TAKEN):
+        names = [o for o in c.not_placed if c.reasons.get(f'not_placed.{o}') == why]
+        if names: yield paragraph(f'Not placed, {why}: {", ".join(names)}.')
 
 def campaign_text(c: Campaign, # any
                  ) -> str: # lines for a terminal
     "A campaign for a reader"
     table = columns([('from', 'to', 'card', 'what', 'run'), *map(_slot_row, c.slots)], 'llrll')
     out = [paragraph(c.question), '', *_verdict(c), '', table]
-    if c.not_placed: out += ['', paragraph(f'Not placed: {", ".join(c.not_placed)}')]
+    if c.not_placed: out += ['', *_left_text(c)]
     out += ['', *(paragraph(f'Stop: {o}') for o in c.stop),
             paragraph(f'Kept free: {c.keep_free_percent} % of the package.'), *map(paragraph, c.notes)]
     return '\n'.join(out)

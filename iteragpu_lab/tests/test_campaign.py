@@ -8,11 +8,13 @@ __all__ = ['RUNS', 'TARIFF', 'H', 'PLANS', 'GOOD', 'FAULTS', 'best_end',
            'test_slots_never_overlap_and_never_leave_the_window',
            'test_the_package_is_the_cheapest_that_holds_the_required_runs', 'test_exactly_full_and_one_second_over',
            'test_a_run_that_cannot_be_split_needs_the_longer_package',
-           'test_nothing_holds_it_and_what_does_not_fit_is_named',
-           'test_a_cheaper_package_that_the_bound_does_not_exclude_is_named', 'test_two_b200_lots_are_four_cards',
-           'test_the_share_kept_free_and_the_times_around_count', 'test_200_runs_take_less_than_a_second',
-           'test_a_campaign_that_is_not_one_is_refused', 'test_hostile_files_are_one_sentence',
-           'test_json_says_the_same', 'test_the_example_is_a_campaign', 'test_the_command']
+           'test_nothing_holds_it_and_what_does_not_fit_is_named', 'told',
+           'test_a_plan_of_a_package_that_does_not_do_is_named', 'test_nothing_is_cheaper_than_nothing',
+           'test_what_is_not_placed_says_why', 'test_a_cheaper_package_that_the_bound_does_not_exclude_is_named',
+           'test_two_b200_lots_are_four_cards', 'test_the_share_kept_free_and_the_times_around_count',
+           'test_200_runs_take_less_than_a_second', 'test_a_campaign_that_is_not_one_is_refused',
+           'test_hostile_files_are_one_sentence', 'test_a_driver_may_name_the_model', 'test_json_says_the_same',
+           'test_the_example_is_a_campaign', 'test_the_command']
 
 # %% ../../nbs/tests/test_campaign.ipynb #27328687
 import itertools, json, time
@@ -98,7 +100,7 @@ def test_the_package_is_the_cheapest_that_holds_the_required_runs(plan):
     if c.with_optional and c.optional_adds_usd_cents == 0 and c.with_optional == c.package:
         assert c.not_placed == ()
 
-# %% ../../nbs/tests/test_campaign.ipynb #60fdee37
+# %% ../../nbs/tests/test_campaign.ipynb #ff8b7e3a
 def test_exactly_full_and_one_second_over():
     full, over = (make_campaign(plan_of([34 * H, 34 * H + n]), TARIFF).package for n in (0, 1))
     assert (full.duration_days, full.lots, full.total_usd_cents) == (3, 1, 329 * 72)
@@ -113,6 +115,22 @@ def test_nothing_holds_it_and_what_does_not_fit_is_named():
     assert c.package is None and c.not_placed == ('r0',
                                                   ) and 'package' in c.reasons and 'No package' in campaign_text(c)
     assert make_campaign(plan_of([80 * H]), TARIFF, days=3).not_placed == ('r0',)
+
+def told(c): return ' '.join(campaign_text(c).split())
+
+def test_a_plan_of_a_package_that_does_not_do_is_named():
+    text = told(make_campaign(plan_of([69 * H]), TARIFF, days=3, lots=2))
+    assert 'the days are drawn for the largest of them, H100 SXM5 80 GB, 2 lots = 2 cards, 3 days, 473.76 USD.' in text
+
+def test_nothing_is_cheaper_than_nothing():
+    unit = 34 * H // 3
+    text = told(make_campaign(plan_of([n * unit for n in (3, 3, 2, 2, 2)]), TARIFF, days=3, lots=2))
+    assert 'Not excluded by the bound' in text and 'Cheaper' not in text
+
+def test_what_is_not_placed_says_why():
+    assert 'Not placed, longer than the time for runs on one card: o0.' in told(make_campaign(plan_of([H], [69 * H]), TARIFF, days=3))
+    c = make_campaign(plan_of([40 * H], [40 * H]), TARIFF, days=3, lots=1)
+    assert c.not_placed == ('o0',) and 'Not placed, the cards are taken until too late: o0.' in told(c)
 
 def test_a_cheaper_package_that_the_bound_does_not_exclude_is_named():
     unit = 34 * H // 3 # 3, 3, 2, 2, 2 units end at 7 where 6 are possible
@@ -135,7 +153,7 @@ def test_200_runs_take_less_than_a_second():
     c = make_campaign(plan, TARIFF)
     assert time.perf_counter() - start < 1 and c.package and parse(to_json(c), 'c.json', 'campaign') == c
 
-# %% ../../nbs/tests/test_campaign.ipynb #1d1a2e6c
+# %% ../../nbs/tests/test_campaign.ipynb #8ae582cb
 GOOD = '''question: Which?
 gpu: H100 SXM5 80 GB
 ready: {data: yes, environment: yes, restore points: yes, libraries checked on this hardware: yes}
@@ -187,6 +205,10 @@ def test_a_campaign_that_is_not_one_is_refused(old, new, part):
 def test_hostile_files_are_one_sentence(data, part):
     with pytest.raises(Refused) as e: campaign_words(data, 'c.yaml')
     assert part in str(e.value) and '\n' not in str(e.value)
+
+def test_a_driver_may_name_the_model():
+    words = campaign_words(GOOD.replace('H100 SXM5 80 GB', 'NVIDIA H100 80GB HBM3').encode(), 'c.yaml')
+    assert make_campaign(check_campaign(words, 'c'), TARIFF).gpu == 'h100-sxm'
 
 def test_json_says_the_same():
     words = campaign_words(GOOD.encode(), 'c.yaml')

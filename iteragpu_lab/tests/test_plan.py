@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['WORDS', 'LIMITED', 'planned', 'test_the_folder_holds_three_documents_that_agree',
            'test_every_model_is_a_package_or_rejected_with_its_reason', 'test_memory_is_never_pooled',
-           'test_text_fits_80_columns_and_says_estimate', 'test_what_no_package_holds_has_no_quote',
+           'test_text_fits_80_columns_and_says_estimate', 'test_text_shows_the_chosen_three_more_and_a_count',
+           'test_text_says_what_the_option_gpu_does', 'test_what_no_package_holds_has_no_quote',
            'test_an_existing_folder_is_refused_and_untouched', 'test_a_limit_on_files_leaves_nothing_behind',
            'test_a_mistake_is_one_sentence', 'test_without_days_every_duration_is_compared',
            'test_a_near_miss_is_what_the_estimator_says', 'test_a_strategy_gives_whole_lots_of_cards',
@@ -21,7 +22,7 @@ from ..plan import estimate_again
 from ..pricing.example import EXAMPLE_MODELS, EXAMPLE_NOTE
 from ..reading import parse, read
 
-# %% ../../nbs/tests/test_plan.ipynb #3422c25b
+# %% ../../nbs/tests/test_plan.ipynb #ddc8b322
 WORDS = 'plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7'.split()
 
 def planned(capsys, *more):
@@ -60,9 +61,21 @@ def test_text_fits_80_columns_and_says_estimate(capsys):
     assert code == 0 and max(map(len, out.splitlines())) <= 80
     assert 'Estimated peak <= usable memory' in out and EXAMPLE_NOTE in out and 'it fits' not in out
 
+def test_text_shows_the_chosen_three_more_and_a_count(capsys):
+    main(WORDS[:-2])
+    out = capsys.readouterr().out
+    assert 'and 38 more' in out and sum(o.startswith('b300 ') for o in out.splitlines()) == 0, '3 x 14 packages less 4'
+
+def test_text_says_what_the_option_gpu_does(capsys):
+    main('plan --preset llama-3.2-1b --gpu h200 --days 3'.split())
+    assert '--gpu h200 shapes the estimate alone' in ' '.join(capsys.readouterr().out.split())
+    with pytest.raises(SystemExit): main(['plan', '--help'])
+    assert '--gpu shapes the estimate alone' in ' '.join(capsys.readouterr().out.split())
+
 def test_what_no_package_holds_has_no_quote(capsys, tmp_path):
     code = main(['plan', '--parameters', str(10**15), '--bits', '64', '--output', str(tmp_path / 'big')])
-    assert code == 0 and 'No package' in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert code == 0 and 'No package' in out and 'no quote is written' in out
     assert sorted(o.name for o in (tmp_path / 'big').iterdir()) == ['choice.json', 'estimate.json']
     assert 'chosen' in read(tmp_path / 'big' / 'choice.json').reasons
 

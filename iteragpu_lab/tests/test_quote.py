@@ -6,6 +6,7 @@
 __all__ = ['TARIFF', 'test_two_b200_lots_are_four_cards_and_two_prices', 'test_unit_cost_by_hand',
            'test_without_results_the_unit_cost_is_null_with_a_reason', 'test_rounding_agrees_with_decimal',
            'test_lots_are_one_to_ten', 'told', 'test_json_is_one_valid_document_that_says_it_is_an_example',
+           'test_a_card_has_its_price_by_any_name_of_the_catalogue',
            'test_text_says_it_is_an_example_and_fits_80_columns', 'test_a_mistake_is_one_sentence_and_exit_2',
            'test_output_must_be_new', 'test_a_tariff_with_own_columns', 'test_only_the_standard_library_is_imported']
 
@@ -55,7 +56,7 @@ def test_rounding_agrees_with_decimal(total, results, places):
 def test_lots_are_one_to_ten(lots):
     with pytest.raises(Refused, match='accepted are 1 to 10'): make_quote(TARIFF, TARIFF.rates[0], lots)
 
-# %% ../../nbs/tests/test_quote.ipynb #c98d3a11
+# %% ../../nbs/tests/test_quote.ipynb #7891bb75
 def told(capsys, *words):
     "Exit code, stdout and stderr of a command line"
     code = main(['price', *words])
@@ -67,6 +68,10 @@ def test_json_is_one_valid_document_that_says_it_is_an_example(capsys):
     quote = parse(out, 'stdout', 'quote')
     assert (code, err, quote.total_usd_cents) == (0, '', 395_808)
     assert EXAMPLE_NOTE in quote.notes and quote.tariff['note'] == EXAMPLE_NOTE and quote.tariff['snapshot_date'] == '2026-05-24'
+
+@pytest.mark.parametrize('name, key', [('NVIDIA H100 80GB HBM3', 'h100-sxm'), ('5090', 'rtx5090'), ('b200 sxm', 'b200')])
+def test_a_card_has_its_price_by_any_name_of_the_catalogue(capsys, name, key):
+    assert parse(told(capsys, '--gpu', name, '--days', '3', '--json')[1], 'stdout', 'quote').gpu == key
 
 def test_text_says_it_is_an_example_and_fits_80_columns(capsys):
     code, out, _ = told(capsys, '--gpu', 'B200 SXM6', '--days', '30', '--accepted-results', '123456789')
@@ -81,6 +86,8 @@ def test_text_says_it_is_an_example_and_fits_80_columns(capsys):
     (['--gpu', 'b200', '--days', '7', '--accepted-results', '1.5'], 'accepted results'),
     (['--gpu', 'z9', '--days', '7'], 'has no price'),
     (['--gpu', 'b20', '--days', '7'], 'nearest are b200'),
+    (['--gpu', 'H100', '--days', '7'], 'names several cards; choose h100-pcie, h100-sxm, h100-nvl'),
+    (['--gpu', 'NVIDIA A40', '--days', '7'], 'has no price'),
     (['--gpu', 'b200', '--days', '7', '--tariff', 'nowhere.csv'], 'does not exist'),
     (['--gpu', 'b200', '--days', '7', '--tariff-columns', 'x=y'], 'unknown'), (['--days', '7'], '--gpu'),
 ])
