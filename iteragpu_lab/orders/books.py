@@ -344,6 +344,14 @@ def read_intent(db: sqlite3.Connection, # open books
     return intent_view(_owner(db, recorded.reference), recorded, _moment(at))[0]
 
 # %% ../../nbs/orders/50_books.ipynb #2b499753
+def _check_expiry(db: sqlite3.Connection, owner: Owner, expires_at: str, at: str) -> None:
+    "An intent that is over already does not take the place of one that can be paid"
+    if expires_at > at: return
+    good = next((o for o in recorded_intents(db, owner.id) if _state(db, o, at) == 'open'), None)
+    if good:
+        raise Refused(f'the expiry has passed already, and {good.id} can still be paid; type the expiry of the '
+                      'new intent as the service shows it')
+
 def new_intent(db: sqlite3.Connection, # open books
                reference: str, # the OR- or TU- that it pays
                asset: str, # such as 'USDT'
@@ -368,6 +376,7 @@ def new_intent(db: sqlite3.Connection, # open books
         if owner.entry:
             raise Refused(f'{reference} is {"paid" if reference.startswith("OR") else "credited"} already; '
                           'it takes no further intent')
+        _check_expiry(db, owner, expires_at, at)
         intent = _next_id(db, 'intents', 'IN')
         owners = (reference, None) if reference.startswith('OR-') else (None, reference)
         db.execute('INSERT INTO intents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -390,7 +399,13 @@ def report(db: sqlite3.Connection, # open books
     if sent_at > at: raise Refused('the moment of the transfer is in the future; type when it was made')
     with writing(db):
         o = _recorded(db, intent)
-        if not require_move(intent, _state(db, o, at), 'report').writes: return False
+        owner = _owner(db, o.reference)
+        if not require_move(intent, _state(db, o, at), 'report').writes:
+            return _same_words(owner, intent, 'reported', sent_at=sent_at if sent else None)
+        # Times are typed to the minute.
+        if sent_at < _about(owner, intent, 'shown').at[:16]:
+            raise Refused(f'the moment of the transfer is before {intent} was recorded; type when the transfer to '
+                          'this intent was made')
         _event(db, at, 'renter', 'reported', o.reference, intent, sent_at=sent_at)
     return True
 
@@ -427,6 +442,12 @@ def _check_word(owner: Owner, settles: bool, credited_usd_cents: int | None) -> 
         raise Refused('the amount that was credited is out of range; accepted are 0.01 to 1,000,000,000.00 '
                       'USD')
 
+def _same_words(owner: Owner, intent: str, kind: str, **said: str | None) -> bool:
+    "Nothing is recorded twice, and nothing else than before"
+    was = _about(owner, intent, kind).details
+    if all(value in (None, '', was[name]) for name, value in said.items()): return False
+    raise Refused(f'{intent} is {kind} already, with other facts; the books keep what was recorded first')
+
 def _same_facts(owner: Owner, intent: str, facts: dict[str, object], bare: bool) -> bool:
     "Nothing is recorded twice, and nothing else than before"
     if bare or _about(owner, intent, 'confirmed').details == facts: return False
@@ -457,7 +478,8 @@ def reject(db: sqlite3.Connection, # open books
     at, note = _moment(at), free_text(note, 'note')
     with writing(db):
         o = _recorded(db, intent)
-        if not require_move(intent, _state(db, o, at), 'reject').writes: return False
+        if not require_move(intent, _state(db, o, at), 'reject').writes:
+            return _same_words(_owner(db, o.reference), intent, 'rejected', note=note)
         _event(db, at, 'service', 'rejected', o.reference, intent, note=note)
     return True
 

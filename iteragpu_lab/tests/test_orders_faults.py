@@ -8,9 +8,12 @@ __all__ = ['PHRASE', 'HEX', 'WIF', 'EXTENDED', 'COATS', 'WISHES', 'HIDDEN', 'SEC
            'test_the_books_look_at_every_text', 'test_no_echo_of_secrets', 'test_no_echo_of_a_path',
            'test_signs_that_deceive_the_eye', 'test_a_summary_is_of_an_order', 'test_totals_that_no_file_counts',
            'test_a_missing_access_file', 'test_what_leaves_the_books_is_private', 'exported', 'test_an_edited_credit',
-           'test_an_endless_amount']
+           'test_an_endless_amount', 'reported', 'test_the_button_names_the_option', 'test_a_page_names_the_option',
+           'test_nothing_was_sent_before_it_was_shown', 'test_other_facts_are_refused',
+           'test_an_expired_intent_takes_no_place', 'test_nobody_is_invited_to_pay_twice',
+           'test_an_expired_intent_of_a_paid_order_invites_nobody']
 
-# %% ../../nbs/tests/test_orders_faults.ipynb #60b5472f
+# %% ../../nbs/tests/test_orders_faults.ipynb #af840a2a
 import dataclasses, json, random
 import pytest
 from ..cli import main
@@ -18,6 +21,7 @@ from ..documents import Refused, to_json, write_new
 from ..orders import books, export
 from ..orders.ledger import balance, open_books, scratch_books
 from ..orders.screening import looks_secret
+from ..orders.summary import intent_text, order_html
 from ..reading import parse
 from .test_orders_books import ADDRESSES, a_quote, moment, shown, tell
 
@@ -164,3 +168,68 @@ def test_an_endless_amount(tmp_path, field):
         if field in o: o[field] = '9' * 5000
     with pytest.raises(Refused, match='cannot be imported'):
         export.import_books(parse(json.dumps(plain), 'edited', 'order_books'), tmp_path/'new.db')
+
+# %% ../../nbs/tests/test_orders_faults.ipynb #4f628544
+def reported(db, kind='OR', at=5):
+    "An intent that expires at minute 10, reported at a minute"
+    if kind == 'OR': books.new_order(db, a_quote(), 'ubuntu', at=moment(0))
+    else: books.new_topup(db, 10_000, at=moment(0))
+    intent = shown(db, f'{kind}-0001', 0, 10)
+    books.report(db, intent, at=moment(at))
+    return books.read_intent(db, intent, moment(at))
+
+@pytest.mark.parametrize('kind, option', (('OR', '--settles'), ('TU', '--credited')))
+@pytest.mark.parametrize('at', (5, 12))
+def test_the_button_names_the_option(kind, option, at):
+    with scratch_books() as db: text = intent_text(reported(db, kind, at))
+    state = next(o for o in text.splitlines() if o.startswith('State'))
+    button = text[text.index('To confirm it'):]
+    assert ('it is late' in text) == ('The payment is late' in button) == (at >= 10) and 'awaiting' in state
+    assert option in button and 'final' in button and ('--received' in button) == (at < 10)
+
+def test_a_page_names_the_option():
+    with scratch_books() as db:
+        reported(db, at=12)
+        page = order_html(books.read_order(db, 'OR-0001', moment(12)))
+    assert 'sent after the expiry' in page and '--settles' in page
+
+def test_nothing_was_sent_before_it_was_shown():
+    with scratch_books() as db:
+        books.new_order(db, a_quote(), 'ubuntu', at=moment(0))
+        intent = shown(db, 'OR-0001', 3, 10)
+        with pytest.raises(Refused, match='before IN-0001'): books.report(db, intent, moment(2), moment(5))
+        assert books.read_intent(db, intent, moment(5)).state == 'open'
+        assert books.report(db, intent, moment(3), moment(5))
+
+def test_other_facts_are_refused():
+    with scratch_books() as db:
+        intent = reported(db).id
+        with pytest.raises(Refused, match='other facts'): books.report(db, intent, moment(4), moment(6))
+        assert not books.report(db, intent, at=moment(6)) and not books.report(db, intent, moment(5), moment(6))
+        books.reject(db, intent, 'not found', moment(7))
+        with pytest.raises(Refused, match='other facts'): books.reject(db, intent, 'refused', moment(8))
+        assert not books.reject(db, intent, at=moment(8)) and not books.reject(db, intent, 'not found', moment(8))
+        assert len(books.events_of(db)) == 4
+
+def test_an_expired_intent_takes_no_place():
+    with scratch_books() as db:
+        books.new_order(db, a_quote(), 'ubuntu', at=moment(0))
+        good = shown(db, 'OR-0001', 1, 10)
+        with pytest.raises(Refused, match='passed already'): shown(db, 'OR-0001', 5, 5, '2')
+        assert books.read_intent(db, good, moment(5)).payable
+        assert shown(db, 'OR-0001', 12, 11, '2') != good # nothing good is lost any more
+
+def test_nobody_is_invited_to_pay_twice():
+    with scratch_books() as db:
+        intent = reported(db).id
+        books.confirm(db, intent, at=moment(6))
+        for act in (books.report, books.reject):
+            with pytest.raises(Refused) as said: act(db, intent, at=moment(7))
+            assert 'new intent' not in str(said.value) and 'do not pay it again' in str(said.value)
+
+def test_an_expired_intent_of_a_paid_order_invites_nobody():
+    with scratch_books() as db:
+        reported(db)
+        late = shown(db, 'OR-0001', 6, 8, '2')
+        books.confirm(db, 'IN-0001', at=moment(7))
+        assert 'new intent' not in intent_text(books.read_intent(db, late, moment(9)))

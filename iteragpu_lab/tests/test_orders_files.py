@@ -169,7 +169,7 @@ def test_what_is_erased_is_gone(told):
 
 def test_access_leaves_in_no_export_and_no_summary(told):
     with open_books(told) as db:
-        books.new_order(db, a_quote(at='second'), 'ubuntu')
+        books.new_order(db, a_quote(at=moment(1)), 'ubuntu')
         books.deliver(db, 'OR-0002', 'ready', 'ssh renter@198.51.100.9')
         assert books.read_access(db, 'OR-0002') == 'ssh renter@198.51.100.9'
         order, moved = books.read_order(db, 'OR-0002'), export.transactions(db)
@@ -249,7 +249,7 @@ PAYMENTS = st.lists(st.tuples(st.sampled_from(sorted(ADDRESSES)), st.integers(1,
 def paid_books(db, payments):
     "Top-ups and orders, each with one payment"
     for i, (of, cents, rate, off, order) in enumerate(payments):
-        if order: reference, _ = books.new_order(db, a_quote(cents, 1, f'{i}'), 'ubuntu', at=moment(i))
+        if order: reference, _ = books.new_order(db, a_quote(cents, 1, moment(i)), 'ubuntu', at=moment(i))
         else: reference, _ = books.new_topup(db, cents, True, moment(i))
         shown = (*of, str(rate), ADDRESSES[of], moment(i + 10))
         intent, _ = books.new_intent(db, reference, *shown, at=moment(i))
