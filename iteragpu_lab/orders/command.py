@@ -22,11 +22,14 @@ from .summary import intent_text, order_html, order_text, topup_text
 from ..units import usd
 
 # %% ../../nbs/orders/80_command.ipynb #4a228947
+_NO_KEYS = NO_KEYS.rstrip('.') # inside a sentence that goes on
+
 def _screened(word: str) -> str:
     "A word of the command line, unless it looks like a secret"
     # It is asked about every word, so the fault is not one of the argument that asks.
     if what := looks_secret(word):
-        raise argparse.ArgumentError(None, f'a word of it looks like {what}; nothing was stored. {NO_KEYS}')
+        raise argparse.ArgumentError(None, f'a text on the command line looks like {what}; nothing was stored. '
+                                           f'{_NO_KEYS}')
     return word
 
 class OrderParser(Parser):
@@ -36,14 +39,15 @@ class OrderParser(Parser):
         what = looks_secret(message)
         if what:
             raise Refused(f'{self.prog}: the command line has something in it that looks like {what}; '
-                          f'nothing was stored. {NO_KEYS}')
+                          f'nothing was stored. {_NO_KEYS}')
         super().error(re.sub(r"(invalid choice|invalid \w+ value): ?'.*?'(?= \(|$)", r'\1', message))
 
     def parse_known_args(self, args=None, namespace=None): # as argparse has it
         "Refuse what is too much here, where it can be looked at"
         found, rest = super().parse_known_args(args, namespace)
-        if rest: self.error('it has words or options that this command does not take; a text of several words '
-                            'stands between quotation marks')
+        left = ' '.join(rest)
+        if left: self.error(left if looks_secret(left) else 'it has words or options that this command does not '
+                            'take; a text of several words stands between quotation marks')
         return found, rest
 
 # %% ../../nbs/orders/80_command.ipynb #d1783a20
@@ -97,13 +101,13 @@ def _new_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _screened_read(path: str, kind: str) -> Document:
     "A document whose texts were looked at before a sentence could repeat one"
-    from iteragpu_lab.reading import MAX_BYTES, read, strict_json
+    from iteragpu_lab.reading import MAX_BYTES, parse, read, strict_json
     try: text = Path(path).read_text(encoding='utf-8') if Path(path).stat().st_size <= MAX_BYTES else ''
     except (OSError, UnicodeDecodeError): text = '' # the reader has the sentence
     try: found = texts_of(strict_json(text))
     except ValueError: found = iter([text])
     for o in found: refuse_secret(o, f'file {Path(path).name} holds a text that')
-    return read(path, kind)
+    return parse(text, path, kind) if text else read(path, kind)
 
 def _new(args: argparse.Namespace) -> int:
     quote = _screened_read(args.quote, 'quote')
