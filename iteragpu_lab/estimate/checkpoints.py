@@ -518,6 +518,7 @@ class Checkpoint:
     quantization: Quantization | None # as config.json states it
     metadata: dict[str, Any] = field(default_factory=dict) # single values of the header
     notes: tuple[str, ...] = () # what a reader must know
+    layers: tuple[int, ...] = () # numbered layers of each stack that the names show, largest first
 
     @property
     def tensors(self) -> int: # resident ones
@@ -588,6 +589,15 @@ def resident(tensors: list[Tensor], # as stored
             if o not in twins], [f'{names} is stored but tied to the input embedding, so memory holds it once']
 
 # %% ../../nbs/estimate/50_checkpoints.ipynb #db152599
+_NUMBERED = re.compile(r'(.*?(?:^|\.)(?:layers|layer|h|blocks|block|blk))\.(\d{1,6})\.')
+
+def _stacks(tensors: list[Tensor]) -> tuple[int, ...]:
+    "How many numbered layers each stack has, largest first"
+    found = {}
+    for tensor in tensors:
+        if m := _NUMBERED.match(tensor.name): found.setdefault(m[1], set()).add(m[2])
+    return tuple(sorted(map(len, found.values()), reverse=True))
+
 _SPLIT = re.compile(r'(.+)-(\d{5})-of-(\d{5})\.gguf')
 
 def _splits(path: Path) -> list[Path]:
@@ -624,7 +634,7 @@ def _from_safetensors(path: Path, config: dict[str, Any]) -> Checkpoint:
     return Checkpoint(name=path.name, format='safetensors', files=len(sizes), file_bytes=sum(sizes),
                       stored_bytes=sum(o.bytes for o in tensors),
                       resident_bytes=sum(o.bytes for o in here), parts=parts(here, packed), quantization=packed,
-                      metadata=metadata, notes=(*notes, *more))
+                      metadata=metadata, notes=(*notes, *more), layers=_stacks(tensors))
 
 def _from_gguf(path: Path) -> Checkpoint:
     tensors, values, sizes = [], {}, []
@@ -636,7 +646,7 @@ def _from_gguf(path: Path) -> Checkpoint:
     n = sum(o.bytes for o in tensors)
     return Checkpoint(name=path.name, format='gguf', files=len(sizes), file_bytes=sum(sizes), stored_bytes=n,
                       resident_bytes=n,
-                      parts=parts(tensors), quantization=None, metadata=values)
+                      parts=parts(tensors), quantization=None, metadata=values, layers=_stacks(tensors))
 
 def read_checkpoint(path: str | Path, # a .safetensors or .gguf file, an index of shards, or a model's folder
                     config: dict[str, Any] | None = None, # config.json; the one beside the file if absent

@@ -42,6 +42,8 @@ _RECURRENT = "recurrent layers: projections and the widest tensors of the scan a
 _SELECTIVE = 'selective checkpointing recomputes the inside of attention: repeated keys and values, scores, probabilities'
 
 def _too_long(architecture: Architecture, s: Setting) -> list[str]:
+    if architecture.family == 'vit':
+        return [f'an image is {architecture.vision_tokens:,} tokens: the context does not change that']
     total, limit = s.context_tokens + s.new_tokens, architecture.max_context
     return [f'warning: {total:,} tokens are beyond the {limit:,} that the model was made for'] if limit and total > limit else []
 
@@ -75,6 +77,8 @@ def _fullest(peaks: tuple[Peak, ...]) -> Peak:
 
 def estimate(architecture: Architecture, s: Setting, at: str | None = None) -> Estimate:
     "What this model needs under this setting."
+    if s.task == 'decode' and architecture.family in ('bert', 'vit'):
+        raise Refused(f'{architecture.name} generates no tokens: --task inference or train is accepted')
     cards = card_parts(architecture, s)
     peaks = _peaks(cards)
     fullest = _fullest(peaks)

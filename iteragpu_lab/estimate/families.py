@@ -7,7 +7,7 @@ __all__ = ['ALIASES', 'FAMILIES', 'Fields', 'Family', 'with_dropout', 'linear', 
            'attention_weights', 'dense_mlp', 'mlp_weights', 'expert_mlp', 'expert_weights', 'has_experts',
            'decoder_layer', 'four_times', 'gpt2_layer', 'falcon_layer', 'latent_attention', 'latent_weights',
            'deepseek_layer', 'llama4_layer', 'gpt_oss_layer', 'gemma4_layer', 'mamba_state', 'mamba_weights',
-           'mamba_layer', 'mamba2_layer', 'jamba_layer', 'qwen3_next_layer']
+           'mamba_layer', 'mamba2_layer', 'jamba_layer', 'qwen3_next_layer', 'unknown_family']
 
 # %% ../../nbs/estimate/08_families.ipynb #c4966edd
 from collections.abc import Callable
@@ -268,7 +268,7 @@ def latent_weights(c: Fields, a: Attention) -> tuple[Weight, ...]:
 
 def deepseek_layer(c: Fields, family: Family, i: int) -> Layer:
     "DeepSeek V2 and V3: latent attention, experts after the first dense layers."
-    h, a, sparse = c.need('hidden_size'), latent_attention(c), has_experts(c, i)
+    h, a, sparse = c.need('hidden_size'), latent_attention(c), family.experts and has_experts(c, i)
     m = replace(expert_mlp(c, family), float_router=True) if sparse else dense_mlp(c, family,
         c.need('intermediate_size'))
     return Layer(a, m, latent_weights(c, a) + (expert_weights(h, m) if sparse else mlp_weights(h, m, family.mlp_names))
@@ -462,3 +462,31 @@ FAMILIES: dict[str, Family] = {
     'mamba': Family(layer=mamba_layer, tied=True), 'mamba2': Family(layer=mamba2_layer, norms=1),
     'jamba': Family(layer=jamba_layer, rotary=False),
 }
+
+# %% ../../nbs/estimate/08_families.ipynb #5759b9cc
+# Fields of layers that no builder reads unless the family is known.
+_FOREIGN = ('state_size', 'ssm_cfg', 'ssm_state_size', 'mamba_d_state', 'mamba_d_ssm', 'mamba_num_heads', 'time_step_rank',
+            'lru_width', 'conv_L_cache', 'hybrid_override_pattern', 'block_types', 'attn_layer_period', 'head_size_divisor',
+            'rwkv_hidden_size', 'linear_attn_config', 'num_kv_shared_layers', 'attention_chunk_size')
+
+def unknown_family(c: Fields, kind: str) -> tuple[Family, str]:
+    "How a decoder of an unknown family is read by its fields, and a sentence that says so; refused where they show other layers."
+    foreign = [name for name in _FOREIGN if c.config.get(name)]
+    linear_layers = bool(c.get('linear_num_value_heads'))
+    if not linear_layers and 'linear_attention' in (c.get('layer_types') or ()): foreign.append('layer_types')
+    if foreign: raise Refused(f'model_type {kind!r} of {c.where} is not known, and its {", ".join(map(repr, foreign))} '
+                              f'describes layers that are not those of a Llama-like decoder: a known family is accepted')
+    latent, sparse = bool(c.get('kv_lora_rank')), (c.get('num_experts') or 0) > 1
+    width = 'moe_intermediate_size' if c.get('moe_intermediate_size') else 'intermediate_size'
+    window = _unknown_window(c)
+    found = [word for word, there in (('latent attention', latent), ('linear attention', linear_layers),
+                                      ('experts', sparse), ('sliding windows', window)) if there]
+    layer = deepseek_layer if latent else qwen3_next_layer if linear_layers else None
+    return Family(layer=layer, experts=width if sparse else '', window=window), (
+        f'model_type {kind!r} is not known: its fields were read as those of a Llama-like decoder'
+        + (f' with {", ".join(found)}' if found else ''))
+
+def _unknown_window(c: Fields) -> str:
+    if not c.get('sliding_window') or not c.flag('use_sliding_window', True): return ''
+    patterned = c.get('layer_types') or c.get('sliding_window_pattern') or c.get('_sliding_window_pattern')
+    return 'types' if patterned else 'all'

@@ -39,11 +39,17 @@ def _header_share(whole: Architecture, part: Architecture) -> Architecture:
 # %% ../../nbs/estimate/40_strategies.ipynb #a6dc1b85
 def stages(architecture: Architecture, cards: int) -> list[Architecture]:
     "One smaller architecture for each card."
+    if ('stages', cards) in architecture.memo: return architecture.memo['stages', cards]
     layers, n = architecture.layers, len(architecture.layers)
     if cards > n: raise Refused(f'{cards} cards are too many to split {n} layers: at most {n} are accepted')
-    edges = [round(i * n / cards) for i in range(cards + 1)]
-    return [_header_share(architecture, _stage(architecture, layers[a:b], i == 0, i == cards - 1)) for i,
-            (a, b) in enumerate(zip(edges, edges[1:]))]
+    edges, equal = [round(i * n / cards) for i in range(cards + 1)], {}
+    found = []
+    for i, (a, b) in enumerate(zip(edges, edges[1:])):
+        key = (i == 0, i == cards - 1, *map(id, layers[a:b]))
+        if key not in equal: equal[key] = _header_share(architecture, _stage(architecture, layers[a:b], *key[:2]))
+        found.append(equal[key])
+    architecture.memo['stages', cards] = found
+    return found
 
 def _stage(architecture: Architecture, layers: tuple[Layer, ...], first: bool, last: bool) -> Architecture:
     copied = architecture.tied_elements and not first
@@ -54,11 +60,11 @@ def _stage(architecture: Architecture, layers: tuple[Layer, ...], first: bool, l
 
 def split_layers(architecture: Architecture, s: Setting) -> list[list[Part]]:
     "Parts of each stage."
-    found = []
+    found, known = [], {}
     for i, stage in enumerate(stages(architecture, s.cards)):
-        parts = parts_of(stage, s)
-        if s.training: parts += _in_flight(parts, min(s.cards - i, s.micro_batches or s.cards) - 1)
-        found.append(parts)
+        if id(stage) not in known: known[id(stage)] = parts_of(stage, s)
+        parts = known[id(stage)]
+        found.append(parts + _in_flight(parts, min(s.cards - i, s.micro_batches or s.cards) - 1) if s.training else parts)
     return found
 
 def _in_flight(parts: list[Part], waiting: int) -> list[Part]:

@@ -7,11 +7,17 @@ __all__ = ['gated', 'grouped', 'test_llama', 'test_llama_4', 'test_mistral', 'te
            'test_qwen3_with_experts', 'test_qwen3_next', 'test_gemma', 'test_gemma_4', 'test_phi', 'plain',
            'test_falcon', 'test_gpt2', 'test_gpt_neox', 'test_opt', 'test_olmo_2', 'test_deepseek',
            'test_deepseek_v2_lite', 'test_gpt_oss', 'test_mamba', 'test_mamba_2', 'test_jamba', 'test_bert', 'test_t5',
-           'test_vit', 'test_whisper', 'test_llava', 'test_an_unknown_family_is_read_by_its_fields']
+           'test_vit', 'test_whisper', 'test_llava', 'test_an_unknown_family_is_read_by_its_fields',
+           'test_fields_of_known_parts_are_read_under_an_unknown_name',
+           'test_latent_attention_without_experts_is_read_under_an_unknown_name',
+           'test_layers_that_no_builder_reads_are_refused_under_an_unknown_name']
 
 # %% ../../nbs/tests/test_families.ipynb #f114396c
+import json
+import pytest
 from ..estimate.architecture import preset, read_config
 from ..estimate.inference import cache_bytes, state_bytes
+from ..documents import Refused, data_path
 
 # %% ../../nbs/tests/test_families.ipynb #27f511b4
 def gated(h, f): return 3 * h * f
@@ -209,3 +215,24 @@ def test_an_unknown_family_is_read_by_its_fields():
                          num_hidden_layers=3, num_attention_heads=4))
     assert a.parameters == 3 * (grouped(64, 4, 4, 16) + gated(64, 128)
                                 + 2 * 64) + 2 * 1000 * 64 + 64 and 'not known' in a.notes[0]
+
+@pytest.mark.parametrize('name, word', [('mixtral-8x7b', 'experts'), ('qwen3-30b-a3b', 'experts'), ('deepseek-v3', 'latent'),
+                                        ('qwen3-next-80b-a3b', 'linear'), ('mistral-7b', 'windows')])
+def test_fields_of_known_parts_are_read_under_an_unknown_name(name, word):
+    config = json.loads(data_path('models', f'{name}.json').read_text(encoding='utf-8'))['config']
+    known, found = read_config(config), read_config({**config, 'model_type': 'unheard'})
+    # Head norms of Qwen3 have no field, so they are the only difference.
+    assert abs(found.parameters - known.parameters) < 1e-5 * known.parameters and word in found.notes[0]
+    assert cache_bytes(found, 1, 100_000) == cache_bytes(known, 1, 100_000)
+
+def test_latent_attention_without_experts_is_read_under_an_unknown_name():
+    a = read_config(dict(model_type='unheard', vocab_size=1000, hidden_size=64, intermediate_size=128, num_hidden_layers=3,
+                         num_attention_heads=4, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8))
+    assert cache_bytes(a, 1, 10) == 3 * 10 * (16 + 8) * 2
+
+@pytest.mark.parametrize('field, value', [('mamba_d_state', 16), ('state_size', 16), ('lru_width', 64),
+                                          ('layer_types', ['linear_attention'] * 3)])
+def test_layers_that_no_builder_reads_are_refused_under_an_unknown_name(field, value):
+    config = dict(model_type='unheard', vocab_size=1000, hidden_size=64, intermediate_size=128, num_hidden_layers=3,
+                  num_attention_heads=4)
+    with pytest.raises(Refused, match=field): read_config({**config, field: value})
