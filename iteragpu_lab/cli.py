@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from . import __version__
 from .commands import Parser, Verb, command_line, run
 
-# %% ../nbs/90_cli.ipynb #ce8cbb09
+# %% ../nbs/90_cli.ipynb #8288a8d9
 VERBS = {
     'estimate': 'estimate.command:ESTIMATE',
     'trace': 'estimate.trace:TRACE',
@@ -21,7 +21,7 @@ VERBS = {
     'environment': 'measure.environment:ENVIRONMENT',
     'measure': 'measure.worker:MEASURE',
     'compare': 'record.compare:COMPARE',
-    'price': 'pricing.quote:PRICE',
+    'price': 'pricing.names:PRICE',
     'record': 'record.verbs:RECORD',
     'bundle': 'bundle:BUNDLE',
     'order': 'orders.command:ORDER',

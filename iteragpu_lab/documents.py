@@ -22,7 +22,7 @@ from . import __version__
 class Refused(ValueError):
     "An input, file or machine that the user can mend; its text is the whole sentence to show"
 
-# %% ../nbs/01_documents.ipynb #081b3bdb
+# %% ../nbs/01_documents.ipynb #d4e033a7
 def utc_now() -> str: # such as '2026-11-30T17:32:00.123456Z'
     "The present moment, UTC, with its offset written as Z"
     return datetime.now(timezone.utc).isoformat(timespec='microseconds').replace('+00:00', 'Z')
@@ -35,6 +35,10 @@ class Document:
     created_at: str # UTC
     lab_version: str # version of this package
     reasons: dict[str, str] = field(default_factory=dict) # why a field is null
+
+    def fault(self) -> str | None: # a sentence; None where there is none
+        "What is wrong with the fields taken together; a reader asks, so that an edited file is not believed"
+        return None
 
 # %% ../nbs/01_documents.ipynb #8c8ebe8b
 def new(cls: type, # a class of document
@@ -124,7 +128,7 @@ class Estimate(Document):
     left_out: tuple[str, ...] = () # what is not counted
     notes: tuple[str, ...] = () # rules and assumptions a reader must know
 
-# %% ../nbs/01_documents.ipynb #e25961e0
+# %% ../nbs/01_documents.ipynb #9c2546dc
 @dataclass(frozen=True, kw_only=True)
 class Quote(Document):
     "The price of a package: lots of one GPU for one duration"
@@ -144,12 +148,13 @@ class Quote(Document):
     tariff: dict[str, Any] # file name, snapshot date, sha256, source and note of the row
     notes: tuple[str, ...] = () # among them the tariff's own reservation
 
-    def __post_init__(self) -> None:
-        if self.duration_days not in (3, 7, 30): raise ValueError(f'duration_days is {self.duration_days}; accepted are 3, 7 and 30')
-        if not 1 <= self.lots <= 10: raise ValueError(f'lots is {self.lots}; accepted are 1 to 10')
+    def fault(self) -> str | None: # a sentence; None where the figures agree
+        "What is wrong with the figures taken together"
+        if self.duration_days not in (3, 7, 30): return f'duration_days is {self.duration_days}; accepted are 3, 7 and 30'
+        if not 1 <= self.lots <= 10: return f'lots is {self.lots}; accepted are 1 to 10'
         if self.lot_price_usd_cents < 1 or self.total_usd_cents != self.lots * self.lot_price_usd_cents:
-            raise ValueError('total_usd_cents is not lots x lot_price_usd_cents')
-        if self.cards != self.lots * self.cards_per_lot: raise ValueError('cards is not lots x cards_per_lot')
+            return 'total_usd_cents is not lots x lot_price_usd_cents'
+        return None if self.cards == self.lots * self.cards_per_lot else 'cards is not lots x cards_per_lot'
 
 # %% ../nbs/01_documents.ipynb #31c11291
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,12 @@
 # %% auto #0
 __all__ = ['UNITS', 'NEEDED', 'SINGLE', 'COLUMNS', 'ALIASES', 'SHARED', 'Figure', 'least_bytes', 'Usable', 'Gpu',
            'operations_per_second', 'bytes_per_second', 'parse_gpus', 'read_gpus', 'spellings', 'find_gpu', 'nearest',
-           'resolve']
+           'several', 'resolve']
 
-# %% ../nbs/03_gpus.ipynb #7e24e758
+# %% ../nbs/03_gpus.ipynb #50f9a53f
 import csv, io, re
 from dataclasses import dataclass
+from datetime import date
 from decimal import ROUND_FLOOR, Decimal
 from difflib import get_close_matches
 from pathlib import Path
@@ -115,11 +116,17 @@ def bytes_per_second(gpu: Gpu, # a card of the catalogue
     found = gpu.figure('bandwidth')
     return int(Decimal(found.value) * 10**9) if found else None
 
-# %% ../nbs/03_gpus.ipynb #acff62ca
+# %% ../nbs/03_gpus.ipynb #bf915678
 COLUMNS = ('gpu', 'figure', 'value', 'unit', 'condition', 'source', 'date', 'unsure')
 _KEY = re.compile(r'[a-z0-9]+(-[a-z0-9]+)*')
 _NUMBER = re.compile(r'[0-9]+(\.[0-9]+)?', re.ASCII)
 _DATE = re.compile(r'[0-9]{4}-[0-9]{2}(-[0-9]{2})?', re.ASCII)
+
+def _is_past(text: str) -> bool:
+    "Whether a month or day exists and has come"
+    try: day = date.fromisoformat(text if len(text) > 7 else f'{text}-01')
+    except ValueError: return False
+    return day <= date.today()
 
 def _fault(row: dict[str, str]) -> tuple[str, str] | None:
     "The column that is wrong and what is accepted there"
@@ -128,8 +135,8 @@ def _fault(row: dict[str, str]) -> tuple[str, str] | None:
     units = UNITS[row['figure']]
     if row['unit'] not in units: return 'unit', f'a {row["figure"]} needs the unit {" or ".join(units)}'
     if not row['source']: return 'source', 'a figure needs its source'
-    if row['date'] != 'undated' and not _DATE.fullmatch(row['date']):
-        return 'date', 'accepted are 2026-05, 2026-05-24 or the word undated'
+    if row['date'] != 'undated' and not (_DATE.fullmatch(row['date']) and _is_past(row['date'])):
+        return 'date', 'accepted are a past 2026-05 or 2026-05-24, or the word undated'
     if units == ('text',): return None if row['value'] else ('value', 'it is empty')
     if not _NUMBER.fullmatch(row['value']) or not Decimal(row['value']):
         return 'value', 'accepted are digits above 0, with a point if need be'
@@ -210,7 +217,7 @@ def _plain(name: str) -> str:
     "A name without case, punctuation, vendor and family words"
     return ''.join(o for o in re.findall(r'[a-z0-9]+', name.lower()) if o not in _WORDS)
 
-# %% ../nbs/03_gpus.ipynb #6ca227af
+# %% ../nbs/03_gpus.ipynb #5dd29033
 def spellings(gpus: dict[str, Gpu], # the catalogue
              ) -> dict[str, str]: # plain spelling to key
     "Every spelling that leads to one card"
@@ -233,13 +240,17 @@ def nearest(name: str, # as written
     close = get_close_matches(_plain(name), list(known), n=6, cutoff=0.5)
     return list(dict.fromkeys(known[o] for o in close))[:3]
 
+def several(name: str, # as written
+           ) -> tuple[str, ...]: # keys; empty where a name does not leave open which card it is
+    "The cards that share a name"
+    return {_plain(k): v for k, v in SHARED.items()}.get(_plain(name), ())
+
 def resolve(name: str, # as written
             gpus: dict[str, Gpu], # the catalogue
            ) -> Gpu: # Refused with the nearest names otherwise
     "The card that a name means, or a sentence that helps"
     if found := find_gpu(name, gpus): return found
-    shared = {_plain(k): v for k, v in SHARED.items()}.get(_plain(name))
-    if shared: raise Refused(f'GPU {name!r} names several cards; choose {", ".join(shared)}')
+    if shared := several(name): raise Refused(f'GPU {name!r} names several cards; choose {", ".join(shared)}')
     near = nearest(name, gpus)
     hint = f'nearest are {", ".join(near)}' if near else f'known are {", ".join(gpus)}'
     raise Refused(f'GPU {name[:60]!r} is not in the catalogue; {hint}')

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['PLAN', 'CHOOSE', 'estimate_again', 'plan_documents', 'plan_files', 'plan_text', 'plan_of']
 
-# %% ../nbs/80_plan.ipynb #5aa11bbf
+# %% ../nbs/80_plan.ipynb #a711f191
 import argparse
 from dataclasses import fields
 from typing import Any
-from .commands import Verb, emit, strong, whole_argument
+from .commands import Verb, emit, paragraph, strong, whole_argument
 from .documents import Choice, Estimate, Quote, to_json, write_new_folder
 from .estimate.command import INFERENCE_ONLY, TRAINING_ONLY, add_model_arguments, estimate_arguments, estimate_configuration
 from .estimate.settings import Setting
@@ -49,13 +49,19 @@ def plan_files(estimate: Estimate, # what the work needs
     documents = {'estimate.json': estimate, 'choice.json': choice, 'quote.json': quote}
     return {name: to_json(o) for name, o in documents.items() if o is not None}
 
-# %% ../nbs/80_plan.ipynb #5249919d
+# %% ../nbs/80_plan.ipynb #2c6f86ad
 def plan_text(estimate: Estimate, # what the work needs
               choice: Choice, # the packages
              ) -> str: # lines for a terminal
     "A plan for a reader"
     return '\n'.join([estimate_text(estimate), '', strong('Packages'), '',
-                      choice_text(choice, most=len(choice.others))])
+                      choice_text(choice), *_endings(estimate, choice)])
+
+def _endings(estimate: Estimate, choice: Choice) -> list[str]:
+    found = []
+    if estimate.gpu: found.append(f'--gpu {estimate.gpu} shapes the estimate alone; the packages are those of every card.')
+    if choice.chosen is None: found.append('No package holds the work, so no quote is written.')
+    return [paragraph(o) for o in found]
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
@@ -88,7 +94,7 @@ def _run(args: argparse.Namespace) -> int:
 PLAN = Verb('plan', 'From a model to an estimate, the packages that hold it, and a quote.',
             'iteragpu plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7 --output first-plan',
             _add_arguments, _run,
-            'Sizes are in bytes; GiB = 2^30 B, GB = 10^9 B. Money is in whole US cents in JSON, in USD in text.\nMemory is that of one card, never of several together.')
+            'Sizes are in bytes; GiB = 2^30 B, GB = 10^9 B. Money is in whole US cents in JSON, in USD in text.\nMemory is that of one card, never of several together.\n--gpu shapes the estimate alone; packages of every card are compared.')
 
 # %% ../nbs/80_plan.ipynb #f7c034c7
 CHOOSE = choose_verb(estimate_again)

@@ -17,7 +17,7 @@ from .documents import Document, Refused, refusal, to_json
 def _is_kind(o: Any) -> bool: return isinstance(o, type) and issubclass(o, Document) and hasattr(o, 'KIND')
 
 KINDS = {o.KIND: o for o in vars(documents).values() if _is_kind(o)}
-_MOMENT = r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)$' # a UTC moment
+_MOMENT = r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|\+00:00)$' # a UTC moment
 MAX_BYTES = 64 * 2**20 # a document is small; a file above this is something else
 
 # %% ../nbs/02_reading.ipynb #9f440ea8
@@ -37,7 +37,7 @@ def strict_json(text: str, # JSON
     try: return json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
     except RecursionError: raise ValueError('it is nested too deeply') from None
 
-# %% ../nbs/02_reading.ipynb #133df144
+# %% ../nbs/02_reading.ipynb #6503281b
 def _unknown(raw: Any, known: Any, at: str = '') -> str | None:
     "The path of the first field that the document's class does not have"
     if isinstance(raw, dict) and isinstance(known, dict):
@@ -67,6 +67,7 @@ def parse(text: str, # JSON
     try: document = msgspec.convert(raw, cls, strict=True)
     except msgspec.ValidationError as e: raise Refused(f'{name} is not a valid {found}: {e}') from None
     if odd := _unknown(raw, msgspec.to_builtins(document)): raise Refused(f'{name} is not a valid {found}: the field {odd} is unknown')
+    if fault := document.fault(): raise Refused(f'{name} is not a valid {found}: {fault}')
     return document
 
 # %% ../nbs/02_reading.ipynb #22216a18

@@ -316,7 +316,7 @@ def used_by_others() -> dict[str, int]: # bytes by UUID; a card that does not sa
         return {uuid: int(mib) * 2**20 for uuid, mib in ask_smi('--query-gpu=uuid,memory.used') if mib.isdigit()}
     except Exception: return {}
 
-# %% ../../nbs/measure/01_environment.ipynb #274b2924
+# %% ../../nbs/measure/01_environment.ipynb #be422844
 def _driver_answers(torch: Any, uuid: str | None, reasons: dict[str, str]) -> dict[str, Any]:
     def known_uuid():
         if torch is not None and getattr(torch.version, 'hip', None):
@@ -327,6 +327,10 @@ def _driver_answers(torch: Any, uuid: str | None, reasons: dict[str, str]) -> di
     questions = driver_questions(nvml, lambda: nvml_handle(nvml, known_uuid())) if nvml else smi_questions(known_uuid)
     return answers('driver', questions, reasons)
 
+def _full_uuid(runtime: str | None, driver: str | None) -> str | None:
+    "With the driver's GPU- or MIG- before it, where the driver knows the card; no prefix is guessed"
+    return driver if runtime and driver and driver.endswith(runtime) else runtime
+
 def _torch_answers(torch: Any, no_torch: str | None, index: int, reasons: dict[str, str]) -> dict[str, dict[str, Any]]:
     "The same names on every machine; without PyTorch, each is null for that reason"
     def absent(): raise NotKnown(no_torch)
@@ -335,7 +339,7 @@ def _torch_answers(torch: Any, no_torch: str | None, index: int, reasons: dict[s
     if torch is None: groups = {section: dict.fromkeys(names, absent) for section, names in groups.items()}
     return {section: answers(section, questions, reasons) for section, questions in groups.items()}
 
-# %% ../../nbs/measure/01_environment.ipynb #a6f94c2c
+# %% ../../nbs/measure/01_environment.ipynb #d5b0f1d5
 def record_environment(device: str, # such as 'cuda:0'; any text gives a valid document
                        variables: Sequence[str] = VARIABLES, # environment variables to record; () for none
                       ) -> Environment: # a diagnostic; `available` says whether the device can be measured
@@ -348,14 +352,15 @@ def record_environment(device: str, # such as 'cuda:0'; any text gives a valid d
     asked_index = 10**4 if index is None else index
     found = _torch_answers(torch, no_torch, asked_index, reasons)
     found['torch']['loadable'] = torch is not None
+    driver = _driver_answers(torch, found['gpu']['uuid'], reasons)
+    found['gpu']['uuid'] = _full_uuid(found['gpu']['uuid'], driver['uuid'])
     if variables: reasons['variables'] = 'null: the variable is not set'
     return new(Environment, device=device, available=fault is None,
                python=dict(version=platform.python_version(),
                            implementation=platform.python_implementation()),
                platform=dict(system=platform.system(), machine=platform.machine(),
                              libc=' '.join(platform.libc_ver()).strip() or 'not glibc'),
-               driver=_driver_answers(torch, found['gpu']['uuid'], reasons),
-               variables=recorded_variables(variables), reasons=reasons, **found)
+               driver=driver, variables=recorded_variables(variables), reasons=reasons, **found)
 
 # %% ../../nbs/measure/01_environment.ipynb #b00bc058
 def nulls_without_reason(document: Mapping[str, Any], # an environment as plain values

@@ -938,7 +938,7 @@ def _recovered(path: Path, status: str, error: str) -> Measurement:
     except (AttributeError, KeyError, TypeError, UnicodeDecodeError) as e:
         raise Refused(f'{path} is not what a run leaves: {cause(e)}') from None
 
-# %% ../../nbs/measure/02_protocol.ipynb #25353f48
+# %% ../../nbs/measure/02_protocol.ipynb #3ce42898
 def _milliseconds(seconds: float | None) -> str:
     return 'unknown' if seconds is None else f'{1000 * seconds:,.3f}'
 def _mebibytes(n: int | None) -> str: return 'unknown' if n is None else f'{n / 2**20:,.1f}'
@@ -973,6 +973,11 @@ def _against_line(found: Mapping[str, Any]) -> str:
     return (f'a against b: {found["verdict"]}; b takes {found["difference_percent"]:+.1f} % longer than a, '
             f'drift of a {found["drift_percent"]:+.1f} %')
 
+def _step_line(configuration: Mapping[str, Any]) -> list[str]:
+    tokens = configuration.get('new_tokens')
+    if configuration.get('task') != 'decode' or not tokens: return []
+    return [f'A step here reads the prompt and generates all {tokens:,} new tokens of each sequence.']
+
 def measurement_text(measurement: Measurement, # any
                     ) -> str: # lines for a terminal
     "A measurement for a reader"
@@ -983,7 +988,7 @@ def measurement_text(measurement: Measurement, # any
     title = printable(f'Measurement on {m.effective["device_name"]}, status {m.status}')
     out = [*map(strong, textwrap.wrap(title, 80)), '',
            columns([*head, *map(_phase_cells, m.phases)], 'lrrrrr'), '',
-           _wrapped(_spread_line(s['warm']['elapsed_seconds'])),
+           _wrapped(_spread_line(s['warm']['elapsed_seconds'])), *map(_wrapped, _step_line(m.configuration)),
            'Memory in MiB = 2^20 B; allocated is part of reserved.', _wrapped(f'Process on the device: {used}')]
     if 'against' in s: out.append(_wrapped(_against_line(s['against'])))
     out += map(_wrapped, dict.fromkeys([*s['flags'], *s['warm']['steadiness']['flags']]))

@@ -7,25 +7,29 @@ __all__ = ['BOOKS', 'NEW', 'INTENT', 'TOPUP', 'REPORT', 'CONFIRM', 'REJECT', 'SE
            'LEDGER', 'EXPORT', 'IMPORT', 'PROFILE', 'SUBCOMMANDS', 'ORDER', 'OrderParser']
 
 # %% ../../nbs/orders/80_command.ipynb #fe9a1c39
-import argparse, sqlite3, sys
+import argparse, os, re, sqlite3, sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from ..commands import Parser, Verb, add_output_arguments, columns, emit, paragraph, strong
-from ..documents import Order, Refused, TopUp, refusal, to_dict, to_json, write_new
+from ..documents import Document, Order, Refused, TopUp, refusal, to_dict, to_json, write_new
 from . import books
 from .assets import ASSETS, HONESTY, NETWORKS, NO_KEYS, parse_usd
 from .ledger import accounts, balance, entries, open_books
-from .screening import looks_secret
+from .screening import looks_secret, refuse_secret, texts_of
 from .states import STAGES
 from .summary import intent_text, order_html, order_text, topup_text
 from ..units import usd
 
 # %% ../../nbs/orders/80_command.ipynb #4a228947
+_NO_KEYS = NO_KEYS.rstrip('.') # inside a sentence that goes on
+
 def _screened(word: str) -> str:
     "A word of the command line, unless it looks like a secret"
+    # It is asked about every word, so the fault is not one of the argument that asks.
     if what := looks_secret(word):
-        raise argparse.ArgumentTypeError(f'it looks like {what}; nothing was stored. {NO_KEYS}')
+        raise argparse.ArgumentError(None, f'a text on the command line looks like {what}; nothing was stored. '
+                                           f'{_NO_KEYS}')
     return word
 
 class OrderParser(Parser):
@@ -35,13 +39,15 @@ class OrderParser(Parser):
         what = looks_secret(message)
         if what:
             raise Refused(f'{self.prog}: the command line has something in it that looks like {what}; '
-                          f'nothing was stored. {NO_KEYS}')
-        super().error(message)
+                          f'nothing was stored. {_NO_KEYS}')
+        super().error(re.sub(r"(invalid choice|invalid \w+ value): ?'.*?'(?= \(|$)", r'\1', message))
 
     def parse_known_args(self, args=None, namespace=None): # as argparse has it
         "Refuse what is too much here, where it can be looked at"
         found, rest = super().parse_known_args(args, namespace)
-        if rest: self.error(f'unrecognized arguments: {" ".join(rest)}')
+        left = ' '.join(rest)
+        if left: self.error(left if looks_secret(left) else 'it has words or options that this command does not '
+                            'take; a text of several words stands between quotation marks')
         return found, rest
 
 # %% ../../nbs/orders/80_command.ipynb #d1783a20
@@ -93,9 +99,18 @@ def _new_arguments(parser: argparse.ArgumentParser) -> None:
     _again(parser, 'order the same quote')
     _common(parser)
 
+def _screened_read(path: str, kind: str) -> Document:
+    "A document whose texts were looked at before a sentence could repeat one"
+    from iteragpu_lab.reading import MAX_BYTES, parse, read, strict_json
+    try: text = Path(path).read_text(encoding='utf-8') if Path(path).stat().st_size <= MAX_BYTES else ''
+    except (OSError, UnicodeDecodeError): text = '' # the reader has the sentence
+    try: found = texts_of(strict_json(text))
+    except ValueError: found = iter([text])
+    for o in found: refuse_secret(o, f'file {Path(path).name} holds a text that')
+    return parse(text, path, kind) if text else read(path, kind)
+
 def _new(args: argparse.Namespace) -> int:
-    from iteragpu_lab.reading import read
-    quote = read(args.quote, 'quote')
+    quote = _screened_read(args.quote, 'quote')
     with open_books(args.books, create=True) as db:
         order, fresh = books.new_order(db, quote, args.environment, args.environment_text, args.again)
         return _show_owner(args, db, order,
@@ -223,6 +238,8 @@ def _access_text(name: str | None) -> str:
     if name is None: return ''
     try: return sys.stdin.read() if name == '-' else Path(name).read_text(encoding='utf-8')
     except UnicodeDecodeError: raise Refused(f'{name} is not UTF-8 text') from None
+    except FileNotFoundError: raise Refused(f'{name} does not exist; name a file that gives access') from None
+    except PermissionError: raise Refused(f'{name} cannot be read; its owner must allow it') from None
     except OSError as e: raise refusal(Path(name), e) from e
 
 def _deliver(args: argparse.Namespace) -> int:
@@ -290,9 +307,15 @@ LIST = Verb('list', 'List orders, top-ups and intents, and the balance.', 'itera
             _list)
 
 # %% ../../nbs/orders/80_command.ipynb #655dac17
+def _write_private(path: str, text: str) -> Path:
+    "Write a new file that its owner alone reads, from its first byte on"
+    before = os.umask(0o077)
+    try: return write_new(path, text)
+    finally: os.umask(before)
+
 def _keep(args: argparse.Namespace, text: str) -> int:
     "Write a text to a new file, or to stdout"
-    if args.output: print(f'{write_new(args.output, text)} written')
+    if args.output: print(f'{_write_private(args.output, text)} written')
     else: print(text, end='' if text.endswith('\n') else '\n')
     return 0
 
@@ -352,7 +375,7 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _export(args: argparse.Namespace) -> int:
     from iteragpu_lab.orders.export import export_books
-    with open_books(args.books) as db: path = write_new(args.file, to_json(export_books(db)))
+    with open_books(args.books) as db: path = _write_private(args.file, to_json(export_books(db)))
     print(f'{path} written: everything but the access to machines. It holds the profile, if there is one.')
     return 0
 
@@ -366,8 +389,7 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _import(args: argparse.Namespace) -> int:
     from iteragpu_lab.orders.export import import_books
-    from iteragpu_lab.reading import read
-    path = import_books(read(args.file, 'order_books'), args.books)
+    path = import_books(_screened_read(args.file, 'order_books'), args.books)
     print(f'{path} made; every event was replayed and the ledger came out the same')
     return 0
 

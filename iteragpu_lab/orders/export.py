@@ -7,7 +7,7 @@ __all__ = ['WALLET', 'PAID', 'SURPLUS', 'Posting', 'Transaction', 'dollars', 'tr
            'export_books', 'replay', 'import_books']
 
 # %% ../../nbs/orders/70_export.ipynb #35d84acc
-import csv, errno, io, os, sqlite3, tempfile
+import csv, errno, io, os, re, sqlite3, tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -149,17 +149,22 @@ def _said(event: BookEvent, name: str, kind: type) -> Any:
     if not isinstance(value, kind): raise Refused(f'its detail {name} is missing or of another type')
     return value
 
+def _coins_of(units: str, o: IntentRow) -> str:
+    "An amount in smallest units as it is typed"
+    if not re.fullmatch('[0-9]{1,40}', units): raise Refused('an amount in smallest units is not a whole number')
+    return coins(int(units), pair(o.asset, o.network).decimals)
+
 def _shown(db: sqlite3.Connection, o: IntentRow, at: str) -> None:
-    units = o.amount_units if o.amount_from == 'service' else None
-    amount = coins(int(units), pair(o.asset, o.network).decimals) if units and units.isdecimal() else None
+    amount = _coins_of(o.amount_units, o) if o.amount_from == 'service' else None
     books.new_intent(db, o.reference, o.asset, o.network, o.rate, o.address, o.expires_at, amount, at)
 
 def _confirmed(db: sqlite3.Connection, event: BookEvent, o: IntentRow) -> None:
     units, order = _said(event, 'received_units', str), o.reference.startswith('OR-')
-    if not units.isdecimal(): raise Refused('its detail received_units is not a whole number')
-    books.confirm(db, event.subject, coins(int(units), pair(o.asset, o.network).decimals),
-                  settles=order and _said(event, 'word', bool),
-                  credited_usd_cents=event.details.get('credited_usd_cents'), at=event.at)
+    credited = event.details.get('credited_usd_cents')
+    if credited is not None and type(credited) is not int:
+        raise Refused('its detail credited_usd_cents is not a whole number')
+    books.confirm(db, event.subject, _coins_of(units, o), settles=order and _said(event, 'word', bool),
+                  credited_usd_cents=credited, at=event.at)
 
 # %% ../../nbs/orders/70_export.ipynb #66c8727c
 def _replays(document: OrderBooks) -> dict[str, Callable[[sqlite3.Connection, BookEvent], Any]]:

@@ -25,11 +25,14 @@ STATES = ('open', 'expired', 'superseded', 'reported', 'confirmed', 'rejected')
 INPUTS = ('clock', 'requote', 'report', 'confirm', 'reject')
 
 _STAYS = 'nothing changes'
-_PASSED = 'the expiry has passed; get a new intent before sending, or report a transfer that was made'
+_PASSED = ('the expiry has passed; report a transfer that was made, or get a new intent before sending, unless it '
+           'is paid otherwise')
 _NEWER = 'a newer intent of the same order stands; this one can still be reported'
 _REPORTED = 'payment reported, awaiting verification'
 _FIRST = 'it is not reported; report the payment first, with this intent\'s own id'
-_ENDED = 'it was {}, which is final; get a new intent from the service'
+_DONE = 'it was confirmed, which is final; do not pay it again'
+_NOT_FOUND = ('it was rejected, which is final; look whether it is paid otherwise, and only if it is not, get a '
+              'new intent from the service')
 
 def _stays(state: str, says: str = _STAYS) -> Move: return Move(state, False, says)
 
@@ -56,13 +59,13 @@ INTENT_TABLE = {
     ('reported', 'reject'):    Move('rejected', True, 'the service found no such payment, or refused it'),
     ('confirmed', 'clock'):    _stays('confirmed'),
     ('confirmed', 'requote'):  _stays('confirmed'),
-    ('confirmed', 'report'):   Move(None, False, _ENDED.format('confirmed')),
+    ('confirmed', 'report'):   Move(None, False, _DONE),
     ('confirmed', 'confirm'):  _stays('confirmed', 'it is confirmed already; nothing is counted twice'),
-    ('confirmed', 'reject'):   Move(None, False, _ENDED.format('confirmed')),
+    ('confirmed', 'reject'):   Move(None, False, _DONE),
     ('rejected', 'clock'):     _stays('rejected'),
     ('rejected', 'requote'):   _stays('rejected'),
-    ('rejected', 'report'):    Move(None, False, _ENDED.format('rejected')),
-    ('rejected', 'confirm'):   Move(None, False, _ENDED.format('rejected')),
+    ('rejected', 'report'):    Move(None, False, _NOT_FOUND),
+    ('rejected', 'confirm'):   Move(None, False, _NOT_FOUND),
     ('rejected', 'reject'):    _stays('rejected', 'it is rejected already'),
 }
 

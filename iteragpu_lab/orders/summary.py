@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['STATE_WORDS', 'PAID_WORDS', 'payment_uri', 'qr_svg', 'qr_terminal', 'facts_text', 'intent_facts', 'command_of',
-           'intent_text', 'event_rows', 'order_facts', 'order_text', 'topup_text', 'intent_html', 'order_html']
+           'advice_of', 'intent_text', 'event_rows', 'order_facts', 'order_text', 'topup_text', 'intent_html',
+           'order_html']
 
 # %% ../../nbs/orders/60_summary.ipynb #853996da
 import html, textwrap
@@ -63,7 +64,7 @@ def qr_terminal(text: str, # what the code says
 # %% ../../nbs/orders/60_summary.ipynb #4f0f66a6
 STATE_WORDS = {
     'open': 'open',
-    'expired': 'expired; do not send any more, get a new intent. A transfer that was made can still be '
+    'expired': 'expired; do not send any more. A transfer that was made can still be '
                'reported',
     'superseded': 'superseded by a newer one; do not send any more. A transfer that was made can still be '
                   'reported',
@@ -90,12 +91,19 @@ def _outcome(intent: PaymentIntent) -> str:
     rest = f'; surplus {intent.surplus} {intent.asset}' if intent.surplus_units != '0' else ''
     return f'{how}: {did}{rest}'
 
+def _is_late(intent: PaymentIntent) -> bool:
+    return intent.sent_at is not None and intent.sent_at >= intent.expires_at
+
+def _late(intent: PaymentIntent) -> str:
+    "What a reader must know of a late payment while it can still be confirmed in either way"
+    return '; sent after the expiry, so it is late' if intent.state == 'reported' and _is_late(intent) else ''
+
 _AMOUNT_FROM = dict(service='the service', computed='the USD and the rate, rounded up')
 
 def _state(intent: PaymentIntent) -> str:
     if intent.state == 'open' and not intent.payable:
         return f'open, but {intent.reference} is paid already; do not send'
-    return STATE_WORDS[intent.state] + _outcome(intent)
+    return STATE_WORDS[intent.state] + _late(intent) + _outcome(intent)
 
 def intent_facts(intent: PaymentIntent, # at a moment
                 ) -> list[tuple[str, str]]: # name and text
@@ -117,6 +125,23 @@ def command_of(intent: PaymentIntent, # with its actions
     "The button of an intent, for a terminal"
     return f'iteragpu order {action} {intent.id}'
 
+def advice_of(intent: PaymentIntent, # with its actions
+              action: str, # one of them
+             ) -> str: # one sentence; empty where the command says it all
+    "What the button of an intent must be told, since a confirmation is final"
+    if action != 'confirm': return ''
+    order = intent.reference.startswith('OR-')
+    how, whom = ('--settles', 'counts it for the order') if order else ('--credited USD', 'credited it')
+    if _is_late(intent):
+        return (f'The payment is late. Add {how} if the service {whom}; without that it settles nothing, and a '
+                'confirmation is final.')
+    return (f'Add --received COINS if another amount arrived. If that is less and the service {whom} all the same, '
+            f'add {how}; without that it settles nothing, and a confirmation is final.')
+
+def _button(intent: PaymentIntent, action: str) -> str:
+    advice = advice_of(intent, action)
+    return f'To {action} it: {command_of(intent, action)}' + (f'\n{paragraph(f"  {advice}")}' if advice else '')
+
 def intent_text(intent: PaymentIntent, # at a moment
                 code: bool = False, # with a QR code of the plain address
                ) -> str: # lines for a terminal
@@ -126,9 +151,9 @@ def intent_text(intent: PaymentIntent, # at a moment
         if code:
             out += ['', qr_terminal(intent.address), 'The code holds the plain address; type the amount.']
         if uri := payment_uri(pair(intent.asset, intent.network), intent.address, int(intent.amount_units)):
-            out += ['', f'Or a payment link: {uri[0]}', paragraph(f'Warning: {uri[1]}')]
+            out += ['', 'Or a payment link:', uri[0], paragraph(f'Warning: {uri[1]}')]
     if intent.notes: out += ['', *(paragraph(f'Note: {o}') for o in intent.notes)]
-    if intent.actions: out += ['', *(f'To {o} it: {command_of(intent, o)}' for o in intent.actions)]
+    if intent.actions: out += ['', *(_button(intent, o) for o in intent.actions)]
     return '\n'.join([*out, '', paragraph(HONESTY), paragraph(NO_KEYS)])
 
 # %% ../../nbs/orders/60_summary.ipynb #7bd21531
@@ -229,7 +254,9 @@ def intent_html(intent: PaymentIntent, # at a moment
             out.append(f'<p>Or a payment link: <code>{link}</code><br><strong>Warning:</strong> '
                        f'{warning}.</p>')
     out += [f'<p>{html.escape(o)}.</p>' for o in intent.notes]
-    out += [f'<p>To {o} it: <code>{html.escape(command_of(intent, o))}</code></p>' for o in intent.actions]
+    for o in intent.actions:
+        advice = html.escape(advice_of(intent, o))
+        out.append(f'<p>To {o} it: <code>{html.escape(command_of(intent, o))}</code> {advice}</p>')
     return ''.join(out) + '</section>'
 
 def order_html(order: Order, # at a moment

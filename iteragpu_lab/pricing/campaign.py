@@ -7,7 +7,7 @@ __all__ = ['MAX_CAMPAIGN_BYTES', 'READY', 'MAX_RUNS', 'KINDS_OF_PACKAGE', 'CAMPA
            'Plan', 'check_campaign', 'longest_first', 'last_end', 'lower_bound', 'arrange', 'window_seconds',
            'campaign_packages', 'holds', 'lay_out', 'make_campaign', 'campaign_text', 'campaign_of']
 
-# %% ../../nbs/pricing/04_campaign.ipynb #14bf38ba
+# %% ../../nbs/pricing/04_campaign.ipynb #21604147
 import argparse, heapq, itertools, math, re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 from ..commands import Verb, add_output_arguments, columns, emit, paragraph, strong, whole_argument
 from ..documents import Campaign, CampaignPackage, CampaignRun, Refused, Slot, data_path, new
-from .quote import SNAPSHOT_NOTE, add_tariff_arguments, days_argument, quote_model, tariff_of
+from .names import tariff_model
+from .quote import SNAPSHOT_NOTE, add_tariff_arguments, days_argument, tariff_of
 from .tariff import MAX_LOTS, Rate, Tariff, table_bytes
 from ..reading import strict_json
 from ..units import usd
 
-# %% ../../nbs/pricing/04_campaign.ipynb #5fa42fbe
+# %% ../../nbs/pricing/04_campaign.ipynb #af1a0059
 def _nesting(text: str) -> int:
     "How deep brackets lie in one another, since PyYAML takes minutes for thousands of them"
     deepest = depth = 0
@@ -44,8 +45,9 @@ def _yaml_words(text: str) -> Any:
                     raise ValueError(f'the key {key!r} stands twice or is no text')
             return super().construct_mapping(node, deep)
     try:
-        if any(isinstance(o, yaml.AliasEvent) for o in yaml.parse(text, Loader=yaml.BaseLoader)):
-            raise ValueError('an alias (*name) is not accepted; write it out')
+        for o in yaml.parse(text, Loader=yaml.BaseLoader):
+            if isinstance(o, yaml.AliasEvent): raise ValueError('an alias (*name) is not accepted; write it out')
+            if getattr(o, 'tag', None): raise ValueError(f'the tag {o.tag!r:.40} is not accepted; leave it out')
         return yaml.load(text, Loader=Loader)
     except RecursionError: raise ValueError('it is nested too deeply') from None
     except yaml.YAMLError as e:
@@ -77,23 +79,25 @@ def campaign_words(data: bytes, # a YAML or JSON file's content
         raise Refused(f'{name} is not a campaign: it must be a mapping that begins with question:')
     return words
 
-# %% ../../nbs/pricing/04_campaign.ipynb #3d7bd674
+# %% ../../nbs/pricing/04_campaign.ipynb #d8e962a8
 READY = ('data', 'environment', 'restore points', 'libraries checked on this hardware')
 _FIELDS = ('question', 'gpu', 'ready', 'stop', 'setup', 'first', 'required', 'optional', 'checks', 'export',
            'keep free percent')
 _RUN_FIELDS = ('name', 'expected', 'basis', 'stop')
-_SECONDS = {'s': 1, 'min': 60, 'h': 3600}
+_SECONDS = {'h': 3600, 'min': 60, 's': 1}
+_TIME = re.compile(' ?'.join(rf'(?:(?P<{o}>[0-9]{{1,7}}(?:\.[0-9]{{1,6}})?) ?{o})?' for o in _SECONDS), re.ASCII)
 MAX_RUNS = 2000
 
 def duration_seconds(text: str, # such as '45 min'
                     ) -> int: # rounded up to a whole second; ValueError with a sentence otherwise
     "A time with its unit"
-    found = re.fullmatch(r'([0-9]{1,7}(?:\.[0-9]{1,6})?) ?(s|min|h)', text.strip(), re.ASCII)
-    if not found: raise ValueError(f'{text!r} is no time; write a number with s, min or h, such as 45 min')
-    return math.ceil(Fraction(found[1]) * _SECONDS[found[2]])
+    found = _TIME.fullmatch(text.strip())
+    if not found or not text.strip():
+        raise ValueError(f'{text!r} is no time; write numbers with h, min or s, such as 45 min or 1 h 30 min')
+    return math.ceil(sum(Fraction(found[unit]) * n for unit, n in _SECONDS.items() if found[unit]))
 
 def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > 500:
+    if not isinstance(value, str) or value.strip() in ('', 'null', '~') or not value.isprintable() or len(value) > 500:
         raise ValueError(f'{where} needs up to 500 printable characters on one line')
     return value.strip()
 
@@ -125,7 +129,7 @@ def _runs(value: Any, where: str, optional: bool) -> list[CampaignRun]:
     if not isinstance(value, list): raise ValueError(f'{where} must be a list of runs')
     return [_run(o, f'{where}, run {i}', optional) for i, o in enumerate(value, 1)]
 
-# %% ../../nbs/pricing/04_campaign.ipynb #b451e92f
+# %% ../../nbs/pricing/04_campaign.ipynb #a0caeb5d
 @dataclass(frozen=True)
 class Plan:
     "A campaign as asked, checked"
@@ -157,13 +161,14 @@ def _checked(words: dict[str, Any]) -> Plan:
     stop = words['stop'] if isinstance(words['stop'], list) else [words['stop']]
     if not stop: raise ValueError('stop needs at least one criterion')
     runs = _runs(words['required'], 'required', False) + _runs(words.get('optional') or [], 'optional', True)
-    names = [o.name for o in runs]
+    first = _run(words['first'], 'first', False)
+    names = [first.name, *(o.name for o in runs)]
     if not words['required']: raise ValueError('required needs at least one run')
     if len(runs) > MAX_RUNS: raise ValueError(f'{len(runs)} runs are more than {MAX_RUNS}')
     if len(set(names)) < len(names):
         raise ValueError(f'the run {next(o for o in names if names.count(o) > 1)!r} stands twice; give each its own name')
     return Plan(_text(words['question'], 'question'), _text(words['gpu'], 'gpu'), _ready(words['ready']),
-                tuple(_text(o, 'stop') for o in stop), _run(words['first'], 'first', False),
+                tuple(_text(o, 'stop') for o in stop), first,
                 tuple(runs), _time(words['setup'], 'setup', 0), _time(words['checks'], 'checks'),
                 _time(words['export'], 'export'), _percent_free(words['keep free percent']))
 
@@ -230,7 +235,7 @@ def arrange(runs: Sequence[CampaignRun], # required and optional ones
                                                              window)}
     return placed | {o.name: _place(o, free, window) for o in runs if o.optional}
 
-# %% ../../nbs/pricing/04_campaign.ipynb #32d7d249
+# %% ../../nbs/pricing/04_campaign.ipynb #6370cb26
 def window_seconds(plan: Plan, # a campaign
                    days: int, # of the package
                   ) -> int: # may be negative
@@ -257,7 +262,7 @@ def campaign_packages(plan: Plan, # a campaign
                       lots: int | None = None, # only so many lots
                      ) -> list[CampaignPackage]: # of the campaign's model, cheapest first
     "Every package of the campaign's model, with how long the runs take in it"
-    gpu = quote_model(tariff, plan.gpu)
+    gpu = tariff_model(tariff, plan.gpu)
     rates = [o for o in tariff.rates if o.gpu == gpu and days in (None, o.duration_days)]
     found = [_package(plan, rate, n, runs) for rate in rates
              for n in ((lots,) if lots else range(1, MAX_LOTS + 1))]
@@ -292,7 +297,7 @@ def lay_out(plan: Plan, # a campaign
     slots = [slot(run, *places[run.name]) for run in plan.runs if places[run.name]]
     return _around(plan, slots, begin), [name for name, place in places.items() if not place]
 
-# %% ../../nbs/pricing/04_campaign.ipynb #18616b54
+# %% ../../nbs/pricing/04_campaign.ipynb #0048c7e0
 def _notes(plan: Plan, tariff: Tariff) -> tuple[str, ...]:
     stated = sum(o.seconds for o in plan.runs if o.basis == 'stated')
     share = f'{100 * stated / sum(o.seconds for o in plan.runs):.0f} % of the expected time is stated and not measured.' if stated else ''
@@ -300,9 +305,20 @@ def _notes(plan: Plan, tariff: Tariff) -> tuple[str, ...]:
                              'Each run is expected to need one card, whole, and none to wait for another.',
                              SNAPSHOT_NOTE) if o)
 
-def _campaign_reasons(package: CampaignPackage | None, optional: bool,
+def _package_text(o: CampaignPackage) -> str:
+    cards = f'{o.cards} card{"s" * (o.cards > 1)}'
+    return f'{o.name}, {o.lots} lot{"s" * (o.lots > 1)} = {cards}, {o.duration_days} days, {usd(o.total_usd_cents)}'
+
+_TOO_LONG, _TAKEN = 'longer than the time for runs on one card', 'the cards are taken until too late'
+
+def _why_left(plan: Plan, names: Sequence[str], window: int) -> dict[str, str]:
+    seconds = {o.name: o.seconds for o in plan.runs}
+    return {f'not_placed.{o}': _TOO_LONG if seconds[o] > window else _TAKEN for o in names}
+
+def _campaign_reasons(package: CampaignPackage | None, drawn: CampaignPackage, optional: bool,
                       more: CampaignPackage | None) -> dict[str, str]:
-    reasons = {} if package else dict(package='no package that was asked for holds every required run')
+    none = f'no package that was asked for holds every required run; the days are drawn for the largest of them, {_package_text(drawn)}'
+    reasons = {} if package else dict(package=none)
     if more is None:
         reasons |= dict.fromkeys(('with_optional', 'optional_adds_usd_cents'),
                                  'no package that was asked for holds them' if optional
@@ -334,9 +350,10 @@ def make_campaign(plan: Plan, # checked
                undecided=cheaper,
                tariff=dict(file=tariff.file, snapshot_date=tariff.snapshot_date, sha256=tariff.sha256,
                            note=tariff.rates[0].note),
-               notes=_notes(plan, tariff), reasons=_campaign_reasons(best, optional, more))
+               notes=_notes(plan, tariff),
+               reasons=_campaign_reasons(best, largest, optional, more) | _why_left(plan, left, largest.window_seconds))
 
-# %% ../../nbs/pricing/04_campaign.ipynb #66b6a80c
+# %% ../../nbs/pricing/04_campaign.ipynb #e0ef48d9
 KINDS_OF_PACKAGE = {3: 'a targeted check', 7: 'a series of variants', 30: 'a campaign'}
 
 def _clock(seconds: int) -> str:
@@ -346,32 +363,33 @@ def _clock(seconds: int) -> str:
 
 def _hours(seconds: int) -> str: return f'{seconds / 3600:,.1f} h'
 
-def _package_text(o: CampaignPackage) -> str:
-    cards = f'{o.cards} card{"s" * (o.cards > 1)}'
-    return f'{o.name}, {o.lots} lot{"s" * (o.lots > 1)} = {cards}, {o.duration_days} days, {usd(o.total_usd_cents)}'
-
 def _slot_row(o: Slot) -> tuple[str, ...]:
     name = o.name if len(o.name) <= 30 else o.name[:27] + '...'
     return _clock(o.start_seconds), _clock(o.end_seconds), 'all' if o.card is None else str(o.card), o.kind, name if name != o.kind else ''
 
-# %% ../../nbs/pricing/04_campaign.ipynb #82b0e1d3
+# %% ../../nbs/pricing/04_campaign.ipynb #e53dbfea
 def _verdict(c: Campaign) -> Iterator[str]:
-    if c.package is None: yield strong('No package that was asked for holds every required run.')
+    if c.package is None: yield strong(paragraph(c.reasons['package'][0].upper() + c.reasons['package'][1:] + '.'))
     else:
         yield strong(paragraph(f'Cheapest that holds every required run: {_package_text(c.package)} ({KINDS_OF_PACKAGE[c.package.duration_days]})'))
         yield paragraph(f'The runs, longest first, end after {_hours(c.package.runs_end_seconds)} of {_hours(c.package.window_seconds)} for runs; no order can end before {_hours(c.package.bound_seconds)}.')
     if c.undecided:
-        yield paragraph(f'Cheaper, and not excluded by the bound, though the runs placed longest first end too late there: {_package_text(c.undecided[0])}.')
+        yield paragraph(f'{"Cheaper, and not" if c.package else "Not"} excluded by the bound, though the runs placed longest first end too late there: {_package_text(c.undecided[0])}.')
     if c.with_optional and c.optional_adds_usd_cents:
         yield paragraph(f'With every optional run: {_package_text(c.with_optional)}; they add {usd(c.optional_adds_usd_cents)}.')
     elif c.with_optional: yield 'It holds every optional run too; they add nothing to the price.'
+
+def _left_text(c: Campaign) -> Iterator[str]:
+    for why in (_TOO_LONG, _TAKEN):
+        names = [o for o in c.not_placed if c.reasons.get(f'not_placed.{o}') == why]
+        if names: yield paragraph(f'Not placed, {why}: {", ".join(names)}.')
 
 def campaign_text(c: Campaign, # any
                  ) -> str: # lines for a terminal
     "A campaign for a reader"
     table = columns([('from', 'to', 'card', 'what', 'run'), *map(_slot_row, c.slots)], 'llrll')
     out = [paragraph(c.question), '', *_verdict(c), '', table]
-    if c.not_placed: out += ['', paragraph(f'Not placed: {", ".join(c.not_placed)}')]
+    if c.not_placed: out += ['', *_left_text(c)]
     out += ['', *(paragraph(f'Stop: {o}') for o in c.stop),
             paragraph(f'Kept free: {c.keep_free_percent} % of the package.'), *map(paragraph, c.notes)]
     return '\n'.join(out)

@@ -57,7 +57,7 @@ def largest(excess: Callable[[int], int | None], # bytes above what is there; No
         else: high, over = guess, found
     return low
 
-# %% ../../nbs/pricing/06_changes.ipynb #624d52d2
+# %% ../../nbs/pricing/06_changes.ipynb #bf73659d
 SWITCHES = {'checkpointing': ('selective', 'full'), 'optimizer': ('adamw-8bit', 'adafactor', 'sgd'),
             'weights': ('int8', 'nf4'), 'kv_dtype': ('fp8',), 'bits': (8,)}
 SPLITS = ('shard', 'layers')
@@ -71,6 +71,10 @@ def _sized(configuration: dict[str, Any], excess: Callable[[dict[str, Any]], int
         best = largest(lambda n: excess({key: n}), now, -(-now // NEAR))
         if best: yield f'{key} {now} -> {best}', {key: best}
 
+def _silent_value(key: str, configuration: dict[str, Any]) -> str:
+    "What holds where an option is left out: formats follow the dtype"
+    return configuration.get('dtype', 'default') if key in ('weights', 'kv_dtype') else 'default'
+
 def _switched(configuration: dict[str, Any], fits: Callable[[dict[str, Any]], bool]) -> Settings:
     for key, values in SWITCHES.items():
         now = configuration.get(key)
@@ -78,7 +82,7 @@ def _switched(configuration: dict[str, Any], fits: Callable[[dict[str, Any]], bo
         later = values[values.index(now) + 1:] if now in values else [o for o in values if key != 'bits'
                                                                       or o < now]
         found = next((o for o in later if fits({key: o})), None)
-        if found: yield f'{key} {now or "default"} -> {found}', {key: found}
+        if found: yield f'{key} {now or _silent_value(key, configuration)} -> {found}', {key: found}
 
 def _split(configuration: dict[str, Any], most: int, fits: Callable[[dict[str, Any]], bool]) -> Settings:
     now = configuration.get('cards') or 1

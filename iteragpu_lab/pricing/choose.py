@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['STRATEGIES', 'MOST_WORK', 'FIGURES', 'RULE', 'COPIES_NOTE', 'Question', 'check_question', 'check_estimate', 'fullest',
-           'card_need', 'Card', 'known_cards', 'lots_needed', 'reject', 'fastest_operations', 'step_bound', 'no_bound',
-           'order', 'make_package', 'sort_out', 'fitted_question', 'choose', 'packages_text', 'need_text', 'step_text',
-           'bound_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text', 'choice_text']
+           'card_need', 'Card', 'known_cards', 'amount', 'lots_needed', 'reject', 'fastest_operations', 'step_bound',
+           'no_bound', 'order', 'make_package', 'sort_out', 'fitted_question', 'choose', 'packages_text', 'need_text',
+           'step_text', 'bound_text', 'rejected_text', 'readings_text', 'near_text', 'variants_text', 'choice_text']
 
-# %% ../../nbs/pricing/03_choose.ipynb #38c5e083
+# %% ../../nbs/pricing/03_choose.ipynb #e658147c
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,10 +17,10 @@ from functools import lru_cache
 from typing import Any
 from ..commands import columns, paragraph, strong
 from ..documents import Choice, Environment, Estimate, NearMiss, Package, Peak, Refused, Rejection, Variant, new
-from ..gpus import Gpu, Usable, bytes_per_second, find_gpu, operations_per_second
-from .quote import SNAPSHOT_NOTE, rounded
+from ..gpus import Gpu, Usable, bytes_per_second, find_gpu, operations_per_second, several
+from .quote import SNAPSHOT_NOTE, grouped, rounded
 from .tariff import DURATIONS, MAX_LOTS, Rate, Tariff
-from ..units import gib, usd
+from ..units import GIB, exact, gib, usd
 
 # %% ../../nbs/pricing/03_choose.ipynb #d6d2d71b
 STRATEGIES = ('replicate', 'layers', 'shard', 'tensor', 'expert')
@@ -121,12 +121,13 @@ def card_need(estimate: Estimate, # of one card or several
     return dict(figures, bound_bytes=peak.bound_bytes, decides=decides, margin_bytes=margin,
                 needed_bytes=peak.deciding_bytes + margin)
 
-# %% ../../nbs/pricing/03_choose.ipynb #829b489b
+# %% ../../nbs/pricing/03_choose.ipynb #dc6a910b
 @dataclass(frozen=True)
 class Card:
     "What is known of the card behind a model of the tariff"
     gpu: Gpu | None # of the catalogue; None where it does not know the model
     usable: Usable | None # of one card; None where no figure is known
+    why: str = 'the catalogue has no memory figure for it' # where none is known
 
 def _measured(environment: Environment | None, gpu: Gpu, gpus: dict[str, Gpu]) -> Usable | None:
     "The total that an environment saw, if it is one of that card"
@@ -134,6 +135,18 @@ def _measured(environment: Environment | None, gpu: Gpu, gpus: dict[str, Gpu]) -
     if find_gpu(environment.gpu.get('name') or '', gpus) != gpu: return None
     return Usable(environment.gpu['total_memory_bytes'], 'environment',
                   f'measured on {environment.created_at[:10]}')
+
+def _meant(rate: Rate, tariff: Tariff, gpus: dict[str, Gpu]) -> Gpu | None:
+    "The card behind a model; Refused where its key means one and its name another"
+    by_key, by_name = find_gpu(rate.gpu, gpus), find_gpu(rate.name, gpus)
+    if by_key and by_name and by_key != by_name:
+        raise Refused(f'{tariff.file}: the key {rate.gpu} means {by_key.name}, and its name {rate.name!r} means {by_name.name}; correct one of them')
+    return by_key or by_name
+
+def _unknown_card(rate: Rate) -> Card:
+    shared = several(rate.name) or several(rate.gpu)
+    if not shared: return Card(None, None)
+    return Card(None, None, f'its name leaves open which card it is: {", ".join(shared)}')
 
 def known_cards(tariff: Tariff, # a snapshot
                 gpus: dict[str, Gpu], # the catalogue
@@ -143,11 +156,17 @@ def known_cards(tariff: Tariff, # a snapshot
     out = {}
     for rate in tariff.rates:
         if rate.gpu in out: continue
-        gpu = find_gpu(rate.gpu, gpus) or find_gpu(rate.name, gpus)
-        out[rate.gpu] = Card(gpu, (_measured(environment, gpu, gpus) or gpu.usable()) if gpu else None)
+        gpu = _meant(rate, tariff, gpus)
+        out[rate.gpu] = Card(gpu, _measured(environment, gpu, gpus) or gpu.usable()) if gpu else _unknown_card(rate)
     return out
 
-# %% ../../nbs/pricing/03_choose.ipynb #500d6240
+# %% ../../nbs/pricing/03_choose.ipynb #b5b35ccb
+def amount(n: int, # bytes
+          ) -> str: # such as '1.25 GiB' or '1 B'
+    "Bytes for a reader, never rounded to nothing"
+    return gib(n, 2) if n >= GIB // 100 else exact(n)
+
+# %% ../../nbs/pricing/03_choose.ipynb #a09be731
 def lots_needed(q: Question, # with lots or cards
                 cards_per_lot: int, # of the model
                ) -> int: # rounded up where the cards do not fill the last lot
@@ -174,11 +193,11 @@ def reject(rate: Rate, # of the model
     def no(test, by, unit, sentence): return Rejection(gpu=rate.gpu, name=rate.name, test=test, by=by,
                                                        unit=unit, sentence=sentence)
     if card.usable is None:
-        return no('memory figure', None, None, 'the catalogue has no memory figure for it')
+        return no('memory figure', None, None, card.why)
     short = needed_bytes - card.usable.bytes
     if short > 0:
         return no('memory', short, 'bytes',
-                  f'{gib(short, 2)} short of the need on each card; it has {card.usable}')
+                  f'{amount(short)} short of the need on each card; it has {card.usable}')
     return no(*fault) if (fault := _lot_fault(rate, q)) else None
 
 # %% ../../nbs/pricing/03_choose.ipynb #44752b57
@@ -319,14 +338,14 @@ def choose(estimate: Estimate, # of one card or several
                notes=tuple(o for o in (note, SNAPSHOT_NOTE, copies, made) if o),
                reasons=_silent(_asked(q), packages, estimate))
 
-# %% ../../nbs/pricing/03_choose.ipynb #c61cd4f4
+# %% ../../nbs/pricing/03_choose.ipynb #ae0afbbf
 def _money(cents: int) -> str: return usd(cents).removesuffix(' USD')
 def _gib(n: int) -> str: return gib(n, 2).removesuffix(' GiB')
 def _key(name: str) -> str: return name if len(name) <= 14 else name[:11] + '...'
 
 def _package_row(o: Package) -> tuple[str, ...]:
     each, day = (_money(round(Fraction(o.total_usd_cents, o.cards * days))) for days in (1, o.duration_days))
-    has = _gib(o.usable_bytes) if o.unit_cost_usd_cents is None else rounded(Fraction(o.unit_cost_usd_cents) / 100)
+    has = _gib(o.usable_bytes) if o.unit_cost_usd_cents is None else grouped(rounded(Fraction(o.unit_cost_usd_cents) / 100))
     return _key(o.gpu), str(o.cards), str(o.duration_days), _money(o.total_usd_cents), each, day, has, _gib(o.free_bytes)
 
 def packages_text(packages: Sequence[Package], # in order
@@ -340,9 +359,9 @@ def need_text(choice: Choice, # any
              ) -> str: # a line
     "What each card needs, for a reader"
     n = choice.need
-    figures = ', '.join(f'{o} {gib(n[f"{o}_bytes"], 2) if n[f"{o}_bytes"] is not None else "unknown"}'
+    figures = ', '.join(f'{o} {amount(n[f"{o}_bytes"]) if n[f"{o}_bytes"] is not None else "unknown"}'
                         for o in reversed(FIGURES))
-    margin = f'with a margin of {gib(n["margin_bytes"], 2)} it needs {gib(n["needed_bytes"], 2)}' if n['margin_bytes'] else 'no margin is added'
+    margin = f'with a margin of {amount(n["margin_bytes"])} it needs {amount(n["needed_bytes"])}' if n['margin_bytes'] else 'no margin is added'
     return paragraph(f'Estimated peak on each card: {figures}. The {n["decides"]} figure decides; {margin}.')
 
 def _chosen_text(o: Package) -> list[str]:
@@ -350,7 +369,7 @@ def _chosen_text(o: Package) -> list[str]:
     lines = [strong(paragraph(f'Chosen: {o.name}, {o.lots} lot{"s" * (o.lots > 1)} = {cards}, {o.duration_days} days, {usd(o.total_usd_cents)}')),
              paragraph(f'Estimated peak <= usable memory of each card, {gib(o.usable_bytes, 2)} ({o.usable_read_by}: {o.usable_source}).')]
     if o.unit_cost_usd_cents:
-        lines.append(paragraph(f'Each accepted result: {rounded(Fraction(o.unit_cost_usd_cents) / 100)} USD, half-even to 1/100 cent.'))
+        lines.append(paragraph(f'Each accepted result: {grouped(rounded(Fraction(o.unit_cost_usd_cents) / 100))} USD, half-even to 1/100 cent.'))
     return lines
 
 def step_text(choice: Choice, # with a chosen package
@@ -375,11 +394,11 @@ def bound_text(choice: Choice, # with a bound among its needs
     if not held: return f'{start} none of these cards has.'
     return f'{start} every one of these cards has.' if not rest else f'{start} {held} have, and {rest} have not.'
 
-# %% ../../nbs/pricing/03_choose.ipynb #08b7a208
+# %% ../../nbs/pricing/03_choose.ipynb #ad262144
 def rejected_text(rejected: Sequence[Rejection], # in the tariff's order
                  ) -> list[str]: # lines
     "Rejected models for a reader"
-    rows = [(_key(o.gpu), o.test, gib(o.by, 2)) for o in rejected if o.unit == 'bytes']
+    rows = [(_key(o.gpu), o.test, amount(o.by)) for o in rejected if o.unit == 'bytes']
     table = [columns([('model', 'failed', 'short by, on each card'), *rows], 'llr')] if rows else []
     return [*table, *(paragraph(f'{o.gpu}: {o.test}; {o.sentence}') for o in rejected if o.unit != 'bytes')]
 
@@ -392,7 +411,7 @@ def readings_text(packages: Sequence[Package], # any
     rest = ''.join(f'by the {by} for {", ".join(keys)}; ' for by, keys in models.items() if by != usual)
     return f'What a card has is the smallest reading known: {rest}by the {usual}{" for the others" if rest else ""}.'
 
-# %% ../../nbs/pricing/03_choose.ipynb #55ec80c9
+# %% ../../nbs/pricing/03_choose.ipynb #bc1e3f36
 def near_text(misses: Sequence[NearMiss], # cheapest first
              ) -> str: # a table
     "Near misses for a reader"
@@ -403,11 +422,13 @@ def near_text(misses: Sequence[NearMiss], # cheapest first
 def variants_text(variants: Sequence[Variant], # in the order asked
                  ) -> str: # a table, and a sentence for each that has no package
     "Precision variants for a reader"
-    rows = [(o.name, gib(o.needed_bytes, 2) if o.needed_bytes else 'unknown',
-             *((o.package.gpu, str(o.package.duration_days), _money(o.package.total_usd_cents)) if o.package
+    parts = [[part.partition(' ') for part in o.name.split(', ')] for o in variants]
+    head = ', '.join(key for key, _, _ in parts[0])
+    rows = [(', '.join(value for _, _, value in part), gib(o.needed_bytes, 2) if o.needed_bytes else 'unknown',
+             *((_key(o.package.gpu), str(o.package.duration_days), _money(o.package.total_usd_cents)) if o.package
                else ('none', '', '')))
-            for o in variants]
-    table = columns([('variant', 'each card needs', 'cheapest', 'days', 'total USD'), *rows], 'lrlrr')
+            for o, part in zip(variants, parts)]
+    table = columns([(head, 'card needs', 'cheapest', 'days', 'total USD'), *rows], 'lrlrr')
     return '\n'.join([table, *(paragraph(f'{o.name}: {o.reason}') for o in variants if o.reason)])
 
 # %% ../../nbs/pricing/03_choose.ipynb #71cc3863

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['SNAPSHOT_NOTE', 'EXAMPLE_TARIFF', 'PRICE', 'quote_model', 'quote_rate', 'unit_cost', 'rounded', 'make_quote',
-           'unit_cost_text', 'quote_text', 'add_tariff_arguments', 'days_argument', 'tariff_of', 'add_price_arguments',
-           'quote_of', 'run_price']
+           'grouped', 'unit_cost_text', 'quote_text', 'add_tariff_arguments', 'days_argument', 'tariff_of',
+           'add_price_arguments', 'quote_of', 'run_price']
 
 # %% ../../nbs/pricing/02_quote.ipynb #31cbbda6
 import argparse
@@ -90,12 +90,18 @@ def make_quote(tariff: Tariff, # a snapshot
                notes=tuple(o for o in (rate.note, SNAPSHOT_NOTE) if o),
                reasons=_quote_reasons(rate, accepted_results))
 
-# %% ../../nbs/pricing/02_quote.ipynb #460046f3
+# %% ../../nbs/pricing/02_quote.ipynb #5d318d78
+def grouped(amount: str, # a decimal string
+           ) -> str: # such as '1,979.0400'
+    "A decimal string with its thousands apart"
+    whole, point, rest = amount.partition('.')
+    return f'{int(whole):,}{point}{rest}'
+
 def unit_cost_text(total_usd_cents: int, # of the whole package
                    accepted_results: int, # distinct accepted results
                   ) -> str: # dollars to 1/100 cent
     "What one accepted result costs, for a reader"
-    return f'{rounded(unit_cost(total_usd_cents, accepted_results) / 100)} USD'
+    return f'{grouped(rounded(unit_cost(total_usd_cents, accepted_results) / 100))} USD'
 
 def _quote_unit_row(quote: Quote) -> tuple[str, ...]:
     if quote.accepted_results is None: return 'each result', 'unknown', quote.reasons['unit_cost_usd_cents']

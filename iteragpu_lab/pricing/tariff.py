@@ -52,7 +52,7 @@ def lot_cards(gpu: str, # key or name of a model
     "How many cards one lot holds: two for a B200, else one"
     return 2 if 'b200' in re.findall(r'[a-z0-9]+', gpu.lower()) else 1
 
-# %% ../../nbs/pricing/01_tariff.ipynb #5b9c1bb9
+# %% ../../nbs/pricing/01_tariff.ipynb #02840bb0
 MAX_TABLE_BYTES = 2 * 2**20
 
 def table_bytes(path: str | Path, # a small file
@@ -70,10 +70,13 @@ def table_bytes(path: str | Path, # a small file
 
 def _table_text(data: bytes, name: str) -> str:
     "The text of a table, without a byte-order mark"
-    try: return data.decode('utf-8-sig')
+    try: text = data.decode('utf-8-sig')
     except UnicodeDecodeError as e:
         row = data.count(b'\n', 0, e.start) + 1
         raise Refused(f'{name} row {row}: not UTF-8 text; save it as CSV in UTF-8') from None
+    if (at := text.find('\0')) < 0: return text
+    row = text.count('\n', 0, at) + 1
+    raise Refused(f'{name} row {row}: it holds a NUL, which no text has')
 
 # %% ../../nbs/pricing/01_tariff.ipynb #91c680d6
 def _table_header(header: list[str], name: str, known: tuple[str, ...],

@@ -8,20 +8,23 @@ __all__ = ['RUNS', 'TARIFF', 'H', 'PLANS', 'GOOD', 'FAULTS', 'best_end',
            'test_slots_never_overlap_and_never_leave_the_window',
            'test_the_package_is_the_cheapest_that_holds_the_required_runs', 'test_exactly_full_and_one_second_over',
            'test_a_run_that_cannot_be_split_needs_the_longer_package',
-           'test_nothing_holds_it_and_what_does_not_fit_is_named',
-           'test_a_cheaper_package_that_the_bound_does_not_exclude_is_named', 'test_two_b200_lots_are_four_cards',
-           'test_the_share_kept_free_and_the_times_around_count', 'test_200_runs_take_less_than_a_second',
-           'test_a_campaign_that_is_not_one_is_refused', 'test_hostile_files_are_one_sentence',
-           'test_json_says_the_same', 'test_the_example_is_a_campaign', 'test_the_command']
+           'test_nothing_holds_it_and_what_does_not_fit_is_named', 'told',
+           'test_a_plan_of_a_package_that_does_not_do_is_named', 'test_nothing_is_cheaper_than_nothing',
+           'test_what_is_not_placed_says_why', 'test_a_cheaper_package_that_the_bound_does_not_exclude_is_named',
+           'test_two_b200_lots_are_four_cards', 'test_the_share_kept_free_and_the_times_around_count',
+           'test_200_runs_take_less_than_a_second', 'test_a_campaign_that_is_not_one_is_refused',
+           'test_hostile_files_are_one_sentence', 'test_a_time_may_have_several_units',
+           'test_a_driver_may_name_the_model', 'test_json_says_the_same', 'test_the_example_is_a_campaign',
+           'test_the_command']
 
-# %% ../../nbs/tests/test_campaign.ipynb #27328687
+# %% ../../nbs/tests/test_campaign.ipynb #405563b9
 import itertools, json, time
 from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 from ..cli import main
 from ..documents import CampaignRun, Refused, data_path, to_json
-from ..pricing.campaign import READY, Plan, campaign_text, campaign_words, check_campaign, last_end, longest_first, lower_bound, make_campaign, window_seconds
+from ..pricing.campaign import READY, Plan, campaign_text, campaign_words, check_campaign, duration_seconds, last_end, longest_first, lower_bound, make_campaign, window_seconds
 from ..pricing.tariff import DURATIONS, MAX_LOTS, read_tariff
 from ..reading import parse
 
@@ -98,7 +101,7 @@ def test_the_package_is_the_cheapest_that_holds_the_required_runs(plan):
     if c.with_optional and c.optional_adds_usd_cents == 0 and c.with_optional == c.package:
         assert c.not_placed == ()
 
-# %% ../../nbs/tests/test_campaign.ipynb #60fdee37
+# %% ../../nbs/tests/test_campaign.ipynb #ff8b7e3a
 def test_exactly_full_and_one_second_over():
     full, over = (make_campaign(plan_of([34 * H, 34 * H + n]), TARIFF).package for n in (0, 1))
     assert (full.duration_days, full.lots, full.total_usd_cents) == (3, 1, 329 * 72)
@@ -113,6 +116,22 @@ def test_nothing_holds_it_and_what_does_not_fit_is_named():
     assert c.package is None and c.not_placed == ('r0',
                                                   ) and 'package' in c.reasons and 'No package' in campaign_text(c)
     assert make_campaign(plan_of([80 * H]), TARIFF, days=3).not_placed == ('r0',)
+
+def told(c): return ' '.join(campaign_text(c).split())
+
+def test_a_plan_of_a_package_that_does_not_do_is_named():
+    text = told(make_campaign(plan_of([69 * H]), TARIFF, days=3, lots=2))
+    assert 'the days are drawn for the largest of them, H100 SXM5 80 GB, 2 lots = 2 cards, 3 days, 473.76 USD.' in text
+
+def test_nothing_is_cheaper_than_nothing():
+    unit = 34 * H // 3
+    text = told(make_campaign(plan_of([n * unit for n in (3, 3, 2, 2, 2)]), TARIFF, days=3, lots=2))
+    assert 'Not excluded by the bound' in text and 'Cheaper' not in text
+
+def test_what_is_not_placed_says_why():
+    assert 'Not placed, longer than the time for runs on one card: o0.' in told(make_campaign(plan_of([H], [69 * H]), TARIFF, days=3))
+    c = make_campaign(plan_of([40 * H], [40 * H]), TARIFF, days=3, lots=1)
+    assert c.not_placed == ('o0',) and 'Not placed, the cards are taken until too late: o0.' in told(c)
 
 def test_a_cheaper_package_that_the_bound_does_not_exclude_is_named():
     unit = 34 * H // 3 # 3, 3, 2, 2, 2 units end at 7 where 6 are possible
@@ -135,7 +154,7 @@ def test_200_runs_take_less_than_a_second():
     c = make_campaign(plan, TARIFF)
     assert time.perf_counter() - start < 1 and c.package and parse(to_json(c), 'c.json', 'campaign') == c
 
-# %% ../../nbs/tests/test_campaign.ipynb #1d1a2e6c
+# %% ../../nbs/tests/test_campaign.ipynb #0a168a9f
 GOOD = '''question: Which?
 gpu: H100 SXM5 80 GB
 ready: {data: yes, environment: yes, restore points: yes, libraries checked on this hardware: yes}
@@ -160,7 +179,8 @@ FAULTS = [
     ('data: yes', 'data: no', 'data is not ticked'), ('data: yes, ', '', 'ready must tick data'),
     ('libraries checked on this hardware: yes', 'libraries checked on this hardware: later', 'is not ticked'),
     ('20 h', '20', 'is no time'), ('20 h', '20:00', 'is no time'), ('20 h', '-1 h', 'is no time'),
-    ('20 h', '0 h', 'takes no time'), ('basis: measured', 'basis: guessed', 'must be measured or stated'),
+    ('20 h', '0 h', 'takes no time'), ('20 h', '30 min 1 h', 'is no time'), ('name: small', 'name: a', "'a' stands twice"),
+    ('gpu: H100 SXM5 80 GB', 'gpu: null', 'gpu needs'), ('20 h', '', 'is no time'), ('basis: measured', 'basis: guessed', 'must be measured or stated'),
     (', basis: measured', '', 'must be measured or stated'), ('name: b', 'name: a', "'a' stands twice"),
     ('name: a, ', '', 'required, run 1: name'), ('checks:', 'check:', "'check' is unknown"),
     ('  - {name: a, expected: 20 h, basis: measured}\n', '', 'required must be a list'),
@@ -182,11 +202,19 @@ def test_a_campaign_that_is_not_one_is_refused(old, new, part):
                                         (b'\xff\xfe', 'not UTF-8'), (b'a: &x [1]\nb: *x\n', 'alias'),
                                         (b'{' * 5000, 'c.yaml'), (b'a: ' + b'[' * 20000, 'nested too deeply'),
                                         (b'- ' * 50_000, 'c.yaml'), (b'? ' * 50_000, 'c.yaml'),
-                                        (b'!!python/object/apply:os.system [echo]', 'must be a mapping'),
+                                        (b'!!python/object/apply:os.system [echo]', 'the tag'),
+                                        (b'question: !secret x', "the tag '!secret'"),
                                         (b'a: 1\x00', 'c.yaml'), (b'#' * 300_000, 'larger than')])
 def test_hostile_files_are_one_sentence(data, part):
     with pytest.raises(Refused) as e: campaign_words(data, 'c.yaml')
     assert part in str(e.value) and '\n' not in str(e.value)
+
+@pytest.mark.parametrize('text, seconds', [('1 h 30 min', 5400), ('1.5 h', 5400), ('2 min 3 s', 123), ('1h30min', 5400), ('0.2 s', 1)])
+def test_a_time_may_have_several_units(text, seconds): assert duration_seconds(text) == seconds
+
+def test_a_driver_may_name_the_model():
+    words = campaign_words(GOOD.replace('H100 SXM5 80 GB', 'NVIDIA H100 80GB HBM3').encode(), 'c.yaml')
+    assert make_campaign(check_campaign(words, 'c'), TARIFF).gpu == 'h100-sxm'
 
 def test_json_says_the_same():
     words = campaign_words(GOOD.encode(), 'c.yaml')

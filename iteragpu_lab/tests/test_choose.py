@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['MIB', 'GIB', 'TARIFF', 'CARDS', 'B300', 'CASES', 'MODELS', 'needing', 'test_the_answer_by_hand',
            'test_there_are_thirty_cases_and_more', 'fault', 'test_the_first_failed_test_and_by_how_much',
-           'test_the_process_figure_decides', 'test_the_fullest_card_of_a_strategy_counts',
-           'test_an_estimate_of_several_cards_is_not_asked_for_others',
+           'test_one_byte_over_is_told_in_bytes', 'test_the_process_figure_decides',
+           'test_the_fullest_card_of_a_strategy_counts', 'test_an_estimate_of_several_cards_is_not_asked_for_others',
            'test_memory_is_not_pooled_without_an_estimate_of_the_strategy', 'test_an_impossible_question_is_refused',
            'measured', 'test_what_the_renter_measured_replaces_the_catalogue',
            'test_the_environment_of_a_real_card_is_understood', 'test_a_model_that_the_catalogue_does_not_know',
@@ -109,6 +109,13 @@ def fault(choice, gpu):
 ])
 def test_the_first_failed_test_and_by_how_much(need, question, gpu, expected):
     assert fault(choose(needing(need), TARIFF, CARDS, Question(**question)), gpu) == expected
+
+# %% ../../nbs/tests/test_choose.ipynb #122a6463
+def test_one_byte_over_is_told_in_bytes():
+    text = choice_text(choose(needing(16376 * MIB + 1), TARIFF, CARDS, Question(days=3)))
+    assert ' 1 B' in text and '0.00 GiB' not in text
+    words = choice_text(choose(needing(16376 * MIB), TARIFF, CARDS, Question(days=3, margin_bytes=1074)))
+    assert 'with a margin of 1,074 B it needs' in ' '.join(words.split()) and ' 1,074 B' in words
 
 # %% ../../nbs/tests/test_choose.ipynb #eb702501
 def test_the_process_figure_decides():

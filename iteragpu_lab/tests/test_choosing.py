@@ -6,14 +6,19 @@
 __all__ = ['TARIFF', 'GIB', 'SOUND', 'told', 'test_the_choice_and_the_change_that_makes_it_cheaper',
            'test_text_shows_the_chosen_three_more_and_every_rejection', 'test_stock_and_margin_in_gib',
            'test_a_measured_card_replaces_the_catalogue', 'test_a_mistake_is_one_sentence',
-           'test_a_variant_that_the_estimator_refuses_says_why', 'test_another_document_is_refused', 'edited',
-           'test_an_impossible_estimate_is_refused', 'test_an_estimate_as_written_is_accepted',
-           'test_a_wrong_stock_list_is_refused', 'test_percentages_are_exact', 'simple', 'misses',
-           'test_each_kind_of_change_by_hand', 'test_one_more_card_with_sharding',
-           'test_cards_of_a_near_miss_are_whole_lots', 'test_the_largest_that_fits',
+           'test_a_variant_that_the_estimator_refuses_says_why', 'test_one_variant_that_can_be_estimated_is_enough',
+           'test_no_change_that_does_is_said', 'test_a_change_names_the_format_that_it_leaves',
+           'test_a_table_of_variants_fits_80_columns', 'test_another_document_is_refused', 'environment_file',
+           'test_an_environment_that_replaces_nothing_is_refused', 'test_the_text_says_which_card_was_replaced',
+           'test_a_driver_may_name_a_model_of_the_stock_list', 'named_tariff',
+           'test_a_tariff_whose_key_and_name_are_two_cards_is_refused', 'test_one_known_name_is_enough',
+           'test_a_name_of_several_cards_is_rejected_with_them', 'edited', 'test_an_impossible_estimate_is_refused',
+           'test_an_estimate_as_written_is_accepted', 'test_a_wrong_stock_list_is_refused',
+           'test_percentages_are_exact', 'simple', 'misses', 'test_each_kind_of_change_by_hand',
+           'test_one_more_card_with_sharding', 'test_cards_of_a_near_miss_are_whole_lots', 'test_the_largest_that_fits',
            'test_a_near_miss_really_fits_is_cheaper_and_is_the_smallest', 'test_wrong_variants_are_refused']
 
-# %% ../../nbs/tests/test_choosing.ipynb #eec87c99
+# %% ../../nbs/tests/test_choosing.ipynb #824313b7
 import json
 from fractions import Fraction
 import pytest
@@ -26,10 +31,10 @@ from ..gpus import read_gpus
 from ..pricing.changes import Asked, largest, near_misses, parse_variants
 from ..pricing.choose import Question, choose, known_cards
 from ..pricing.choosing import choose_fully, parse_stock, percent
-from ..pricing.tariff import read_tariff
+from ..pricing.tariff import parse_tariff, read_tariff
 from ..reading import parse
 
-# %% ../../nbs/tests/test_choosing.ipynb #0ea9582d
+# %% ../../nbs/tests/test_choosing.ipynb #f12a3dde
 TARIFF, GIB = read_tariff(data_path('tarifs-forfaits.csv')), 2**30
 
 @pytest.fixture
@@ -76,7 +81,8 @@ def test_a_measured_card_replaces_the_catalogue(told, tmp_path):
 
 @pytest.mark.parametrize('words, part', [
     (['--margin-percent', '5', '--margin-gib', '1'], 'not allowed with'),
-    (['--margin-percent', '-5'], 'margin'), (['--days', '4'], 'accepted are 3, 7 and 30'),
+    (['--margin-percent', '-5'], 'without a sign'),
+    (['--margin-percent', '10%'], 'without a sign or %'), (['--margin-percent', '1000'], '1000 is out of range'), (['--days', '4'], 'accepted are 3, 7 and 30'),
     (['--strategy', 'shard'], 'needs the number of cards'),
     (['--strategy', 'shard', '--cards', '2'], 'no estimate for the strategy shard on 2 cards'),
     (['--strategy', 'pool'], 'invalid choice'), (['--lots', '2', '--cards', '2'], 'give one'),
@@ -89,13 +95,87 @@ def test_a_mistake_is_one_sentence(told, words, part):
     assert (code, out) == (2, '') and part in err and err.count('\n') == 1
 
 def test_a_variant_that_the_estimator_refuses_says_why(told):
-    choice = parse(told('--days', '3', '--variants', 'weights=nf4,int8', '--json')[1], 'stdout', 'choice')
-    assert [(o.needed_bytes, o.package) for o in choice.variants] == [(None,
-                                                                       None)] * 2 and '--weights needs a model' in choice.variants[0].reason
+    code, out, err = told('--days', '3', '--variants', 'weights=nf4,int8', '--json')
+    assert (code, out) == (2, '') and 'no variant can be estimated: --weights needs a model' in err
+
+def test_one_variant_that_can_be_estimated_is_enough(capsys, tmp_path):
+    (tmp_path / 'e.json').write_text(to_json(SOUND))
+    assert main(['choose', str(tmp_path / 'e.json'), '--variants', 'weights=nf4,none-such', '--json']) == 0
+    found = parse(capsys.readouterr().out, 'stdout', 'choice').variants
+    assert found[0].package and found[1].needed_bytes is None and 'none-such' in found[1].reason
+
+def test_no_change_that_does_is_said(told):
+    assert 'No single change that was tried makes one of these cards do.' in told(parameters=10**15)[1]
+
+def test_a_change_names_the_format_that_it_leaves(capsys, tmp_path):
+    (tmp_path / 'e.json').write_text(to_json(estimate_configuration(dict(preset='llama-3.1-8b', task='decode', batch=16,
+                                                                         context=8192, new_tokens=32))))
+    assert main(['choose', str(tmp_path / 'e.json'), '--days', '7']) == 0
+    out = capsys.readouterr().out
+    assert 'weights bfloat16 -> ' in out and 'default' not in out
+
+def test_a_table_of_variants_fits_80_columns(capsys, tmp_path):
+    e = estimate_configuration(dict(preset='llama-3.1-8b', task='decode', batch=16, context=2048, new_tokens=32))
+    (tmp_path / 'e.json').write_text(to_json(e))
+    assert main(['choose', str(tmp_path / 'e.json'), '--variants', 'weights=gguf-q4_k,fp8-channel,gguf-iq2_xxs', 'kv=bf16,fp8',
+                 'compute=bf16,fp32']) == 0
+    out = capsys.readouterr().out
+    assert 'weights, kv, compute' in out and 'gguf-q4_k, bf16, bf16' in out and max(map(len, out.splitlines())) <= 80
 
 def test_another_document_is_refused(capsys, tmp_path):
     (tmp_path / 'q.json').write_text(json.dumps({'kind': 'quote'}))
     assert main(['choose', str(tmp_path / 'q.json')]) == 2 and 'needed is estimate' in capsys.readouterr().err
+
+# %% ../../nbs/tests/test_choosing.ipynb #fc4658e9
+def environment_file(tmp_path, available=True, mig=False, **gpu):
+    seen = new(Environment, device='cuda:0', available=available, python={}, platform={}, torch={}, gpu=gpu,
+               driver=dict(mig=mig), allocator={}, numerics={}, variables={})
+    (tmp_path / 'e.json').write_text(to_json(seen))
+    return str(tmp_path / 'e.json')
+
+@pytest.mark.parametrize('gpu, part', [
+    (dict(available=False), 'saw no GPU'), (dict(), 'saw no GPU'), (dict(name='Voodoo 2', total_memory_bytes=GIB), 'not in the catalogue'),
+    (dict(name='NVIDIA H100', total_memory_bytes=79 * GIB), 'names several cards'),
+    (dict(name='NVIDIA A40', total_memory_bytes=44 * GIB), 'is of A40, which the tariff does not have'),
+    (dict(name='NVIDIA H200', total_memory_bytes=None), 'no total memory'),
+    (dict(name='NVIDIA H200', total_memory_bytes='x'), 'no total memory'),
+    (dict(name='NVIDIA H200', total_memory_bytes=-5), 'it states -5 B'),
+    (dict(name='NVIDIA H200', total_memory_bytes=10**15), 'it states 1,000,000,000,000,000 B'),
+    (dict(name='NVIDIA GeForce RTX 3090', total_memory_bytes=150_109_880_320), 'one GeForce RTX 3090 has'),
+    (dict(name='NVIDIA H200', total_memory_bytes=150_109_880_320, mig=True), 'part of a card'),
+])
+def test_an_environment_that_replaces_nothing_is_refused(told, tmp_path, gpu, part):
+    code, out, err = told('--environment', environment_file(tmp_path, **gpu))
+    assert (code, out, err.count('\n')) == (2, '', 1) and part in err
+
+def test_the_text_says_which_card_was_replaced(told, tmp_path):
+    path = environment_file(tmp_path, name='NVIDIA H200', total_memory_bytes=150_109_880_320)
+    assert 'The memory of h200 is the total measured on' in told('--environment', path)[1]
+
+# %% ../../nbs/tests/test_choosing.ipynb #0ad5e74c
+def test_a_driver_may_name_a_model_of_the_stock_list():
+    assert parse_stock(b'gpu,available\nNVIDIA H100 80GB HBM3,2\n4090,1\n', 's.csv', TARIFF) == {'h100-sxm': 2, 'rtx4090': 1}
+    with pytest.raises(Refused, match='row 2, column gpu: GPU .H100. names several cards'):
+        parse_stock(b'gpu,available\nH100,2\n', 's.csv', TARIFF)
+
+def named_tariff(gpu, name):
+    rows = [f'{gpu},{name},{days},100' for days in (3, 7, 30)]
+    return parse_tariff('\n'.join(['gpu,name,duration_days,price_usd_cents', *rows]).encode(), 't.csv',
+                        {o: o for o in ('gpu', 'name', 'duration_days', 'price_usd_cents')})
+
+@pytest.mark.parametrize('gpu, name', [('a4000', 'H200 SXM 141 GB'), ('h100-sxm', 'H100 PCIe 80 GB'), ('h100-sxm', 'NVIDIA H200')])
+def test_a_tariff_whose_key_and_name_are_two_cards_is_refused(gpu, name):
+    with pytest.raises(Refused, match='correct one of them'): known_cards(named_tariff(gpu, name), read_gpus())
+
+@pytest.mark.parametrize('gpu, name, key', [('RTX3090', 'Mystery', 'rtx3090'), ('zzz9', 'GeForce RTX 3090', 'rtx3090'),
+                                            ('a100-80-sxm', 'A100', 'a100-80-sxm')])
+def test_one_known_name_is_enough(gpu, name, key):
+    assert known_cards(named_tariff(gpu, name), read_gpus())[gpu].gpu.key == key
+
+def test_a_name_of_several_cards_is_rejected_with_them():
+    tariff = named_tariff('a100', 'A100')
+    found = choose(estimate_weights(10**9, 16), tariff, known_cards(tariff, read_gpus()), Question())
+    assert found.rejected[0].test == 'memory figure' and 'a100-40, a100-80-pcie, a100-80-sxm' in found.rejected[0].sentence
 
 # %% ../../nbs/tests/test_choosing.ipynb #b4171ea6
 SOUND = estimate_configuration(dict(preset='llama-3.2-1b', context=512))
@@ -130,8 +210,8 @@ def test_an_estimate_as_written_is_accepted(tmp_path, capsys):
         (tmp_path / 'e.json').write_text(to_json(e))
         assert main(['choose', str(tmp_path / 'e.json'), '--days', '3']) == 0
 
-# %% ../../nbs/tests/test_choosing.ipynb #916bae7b
-@pytest.mark.parametrize('text, part', [('gpu,free\n', "'free' stands where available"),
+# %% ../../nbs/tests/test_choosing.ipynb #c17bd538
+@pytest.mark.parametrize('text, part', [('gpu,available\nl4,1\0\n', 'row 2: it holds a NUL'), ('gpu,free\n', "'free' stands where available"),
                                         ('gpu,available\nl4,2\nL4,3\n', 'row 3, column gpu: l4 stands twice'),
                                         ('gpu,available\nl4,1.5\n', 'row 2, column available'),
                                         ('gpu,available\nl4,\n', 'row 2, column available'),

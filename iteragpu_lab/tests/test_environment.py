@@ -8,9 +8,9 @@ __all__ = ['COMMAND', 'UUIDS', 'SECTIONS', 'ODD', 'SMI', 'NVMLError', 'stand_in_
            'test_an_index_out_of_range', 'test_settings_are_plain_values', 'test_text_holds_no_control_characters',
            'test_no_torch', 'test_broken_torch_names_no_folder', 'test_nothing_personal',
            'test_a_path_in_a_variable_is_hidden', 'test_a_cut_is_marked', 'test_no_host_name',
-           'test_no_variables_where_none_are_allowed', 'test_joined_by_uuid', 'test_no_uuid_no_card',
-           'test_refused_memory_is_null', 'test_first_form_of_memory', 'test_settings_are_asked', 'test_nvidia_smi',
-           'test_hip_has_no_nvml', 'has_gpu']
+           'test_no_variables_where_none_are_allowed', 'test_joined_by_uuid', 'test_no_prefix_is_guessed',
+           'test_no_uuid_no_card', 'test_refused_memory_is_null', 'test_first_form_of_memory',
+           'test_settings_are_asked', 'test_nvidia_smi', 'test_hip_has_no_nvml', 'has_gpu']
 
 # %% ../../nbs/tests/test_environment.ipynb #c08259df
 import json, os, subprocess, sys
@@ -167,7 +167,7 @@ def test_no_variables_where_none_are_allowed(monkeypatch):
     assert env.record_environment('cuda:0', ()).variables == {}
     assert env.environment_verb(()).name == 'environment'
 
-# %% ../../nbs/tests/test_environment.ipynb #8052bcbd
+# %% ../../nbs/tests/test_environment.ipynb #0468aa84
 @pytest.mark.parametrize('order', [[3, 2], [1], [0, 1, 2, 3]])
 def test_joined_by_uuid(order, machine, monkeypatch):
     torch = machine(len(order))
@@ -175,8 +175,14 @@ def test_joined_by_uuid(order, machine, monkeypatch):
                         lambda i: SimpleNamespace(uuid=UUIDS[order[i]].removeprefix('GPU-'), total_memory=1))
     for i, physical in enumerate(order):
         plain = complete(env.record_environment(f'cuda:{i}'))
-        assert plain['driver']['uuid'] == UUIDS[physical] == f'GPU-{plain["gpu"]["uuid"]}'
+        assert plain['driver']['uuid'] == UUIDS[physical] == plain['gpu']['uuid']
         assert plain['driver']['used_bytes'] == physical * 2**30
+
+def test_no_prefix_is_guessed(machine, monkeypatch):
+    machine()
+    monkeypatch.setitem(sys.modules, 'pynvml', None)
+    monkeypatch.setenv('PATH', '')
+    assert complete(env.record_environment('cuda:0'))['gpu']['uuid'] == UUIDS[0].removeprefix('GPU-')
 
 def test_no_uuid_no_card(machine, monkeypatch):
     torch = machine()

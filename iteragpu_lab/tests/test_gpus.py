@@ -57,7 +57,7 @@ def test_a_rounded_reading_is_never_above_the_truth(true_bytes, places):
     if shown and float(shown) > 0:
         assert least_bytes(Figure('memory_runtime', shown, 'GiB', '', 's', None, '')) <= true_bytes + 1
 
-# %% ../../nbs/tests/test_gpus.ipynb #87a093a3
+# %% ../../nbs/tests/test_gpus.ipynb #7ab2a477
 GOOD = '\n'.join([','.join(COLUMNS), 'x1,name,X One,text,,made up,undated,',
                   'x1,vendor,X,text,,made up,undated,', 'x1,architecture,X,text,,made up,undated,',
                   'x1,form,X,text,,made up,undated,',
@@ -69,7 +69,8 @@ def test_the_good_one_is_read(): assert parse_gpus(GOOD)['x1'].usable().bytes ==
 @pytest.mark.parametrize('old, new, part', [
     ('8000,MiB', '8000,', 'line 7, column unit'), ('8000,MiB', '8,GB', 'needs the unit MiB or GiB or B'),
     ('MiB,,made up', 'MiB,,', 'line 7, column source'),
-    ('2026-05', '', 'line 7, column date'), ('2026-05', 'May', 'line 7, column date'),
+    ('2026-05', '', 'line 7, column date'), ('2026-05', '2026-99', 'line 7, column date'), ('2026-05', '9999-01', 'line 7, column date'),
+    ('2026-05', '2026-02-30', 'line 7, column date'), ('2026-05', 'May', 'line 7, column date'),
     ('8000', '8e3', 'line 7, column value'), ('8000', '0', 'line 7, column value'),
     ('8000', '-1', 'line 7, column value'), ('8000', '"8,000"', 'line 7, column value'),
     ('memory_driver', 'memory', 'line 7, column figure'), ('x1,form', 'X 1,form', 'line 5, column gpu'),

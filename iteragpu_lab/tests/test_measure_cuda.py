@@ -33,7 +33,7 @@ def asked(device='cuda:0', **changed):
     return NetworkSettings(**dict(device=device, batch=1, context=16, width=64, dtype='float32', warmup=1,
                                   repeats=2) | changed)
 
-# %% ../../nbs/tests/test_measure_cuda.ipynb #afc60cc6
+# %% ../../nbs/tests/test_measure_cuda.ipynb #367f4e10
 def test_environment_of_a_real_card():
     plain = to_dict(record_environment('cuda:0'))
     assert plain['available'] and plain['gpu']['uuid'] and plain['allocator']['backend'] in ('native', 'cudaMallocAsync')
@@ -50,7 +50,7 @@ def test_wrong_index(tmp_path):
 @pytest.mark.parametrize('form', ['0', 'uuid'])
 def test_same_card_by_any_name(form):
     uuid = record_environment('cuda:0').gpu['uuid']
-    env = os.environ | dict(CUDA_VISIBLE_DEVICES='0' if form == '0' else f'GPU-{uuid}',
+    env = os.environ | dict(CUDA_VISIBLE_DEVICES='0' if form == '0' else f'GPU-{uuid.removeprefix("GPU-")}',
                             CUDA_DEVICE_ORDER='PCI_BUS_ID')
     done = subprocess.run([*COMMAND, 'environment', '--json'], capture_output=True, text=True, env=env)
     plain = json.loads(done.stdout)

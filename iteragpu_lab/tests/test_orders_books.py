@@ -180,7 +180,7 @@ class Books(RuleBasedStateMachine):
 
     @rule(cents=st.integers(1, 10**6), lots=st.integers(1, 10))
     def order(self, cents, lots):
-        quote = a_quote(cents, lots, at=f'{len(self.model.owners)}')
+        quote = a_quote(cents, lots, at=moment(len(self.model.owners)))
         name, fresh = books.new_order(self.db, quote, 'blender', at=self.at())
         assert fresh and name not in self.model.owners
         assert books.new_order(self.db, quote, 'blender', at=self.at()) == (name, False)
@@ -206,19 +206,22 @@ class Books(RuleBasedStateMachine):
         words = (*of, f'{rate // 10_000}.{rate % 10_000:04d}', ADDRESSES[of], moment(self.now + life))
         act = lambda: books.new_intent(self.db, owner, *words, coins(asked, decimals) if own else None,
                                        self.at())
-        if self.model.done(owner): assert refused(act) or not act()[1]
+        good = any(o['owner'] == owner and self.model.state(n, self.now) == 'open'
+                   for n, o in self.model.intents.items())
+        if self.model.done(owner) or good and not life: assert refused(act) or not act()[1]
         else:
             name, fresh = act()
             if fresh: self.model.intents[name] = dict(
                 owner=owner, n=len(self.model.intents), asked=asked, expires=self.now + life, end=None,
                                                       sent=None,
-                surplus=None, rate=rate, facts=None, decimals=decimals)
+                shown=self.now, surplus=None, rate=rate, facts=None, decimals=decimals)
             return name
 
     def reported(self, name, ago):
         o, sent = self.model.intents[name], max(self.now - ago, 0)
         act = lambda: books.report(self.db, name, moment(sent), self.at())
-        if o['end'] in ('confirmed', 'rejected'): assert refused(act)
+        odd = sent != o['sent'] if o['end'] == 'reported' else sent < o['shown']
+        if o['end'] in ('confirmed', 'rejected') or odd: assert refused(act)
         else:
             assert act() == (o['end'] is None)
             if o['end'] is None: o.update(end='reported', sent=sent)

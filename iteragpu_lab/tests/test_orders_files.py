@@ -68,7 +68,7 @@ def test_append_only(told, table):
 ))
 def test_entries_that_the_file_refuses(told, values, why):
     with open_books(told) as db:
-        books.new_order(db, a_quote(at='other'), 'ubuntu')
+        books.new_order(db, a_quote(at='2026-12-01T00:00:01Z'), 'ubuntu')
         books.new_topup(db, 500)
         before = entries(db)
         with pytest.raises(sqlite3.IntegrityError, match=why):
@@ -115,7 +115,7 @@ def test_writers_at_once(tmp_path):
     def work(number):
         for i in range(5):
             with open_books(path) as db:
-                made.append(books.new_order(db, a_quote(at=f'{number}-{i}'), 'ubuntu')[0])
+                made.append(books.new_order(db, a_quote(at=moment(60 * number + i)), 'ubuntu')[0])
     threads = [threading.Thread(target=work, args=(o,)) for o in range(4)]
     for o in threads: o.start()
     for o in threads: o.join()
@@ -128,9 +128,9 @@ KEY = '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'
 def bytes_of(folder): return b''.join(o.read_bytes() for o in sorted(folder.iterdir()) if o.is_file())
 
 PLACES = dict(
-    quote=lambda db, text: books.new_order(db, dataclasses.replace(a_quote(at='new'), notes=(text,)),
+    quote=lambda db, text: books.new_order(db, dataclasses.replace(a_quote(at='2026-12-01T00:00:02Z'), notes=(text,)),
                                            'ubuntu'),
-    environment=lambda db, text: books.new_order(db, a_quote(at='new'), 'other', text),
+    environment=lambda db, text: books.new_order(db, a_quote(at='2026-12-01T00:00:02Z'), 'other', text),
     address=lambda db, text: books.new_intent(db, 'OR-0002', 'BTC', 'bitcoin', '1', text,
                                               '2026-12-01T10:15Z'),
     note=lambda db, text: books.reject(db, 'IN-0003', text),
@@ -144,7 +144,7 @@ PLACES = dict(
 @pytest.mark.parametrize('place', PLACES)
 def test_no_secret_is_stored(told, place, secret):
     with open_books(told) as db:
-        books.new_order(db, a_quote(at='second'), 'ubuntu', at=moment(0))
+        books.new_order(db, a_quote(at='2026-12-01T00:00:03Z'), 'ubuntu', at=moment(0))
         books.report(db, shown(db, 'OR-0002', 1, 10), at=moment(2))
         with pytest.raises(Refused, match='it was not stored') as e: PLACES[place](db, secret)
         assert secret not in str(e.value) and 'sausage' not in str(e.value)
@@ -154,7 +154,7 @@ def test_no_secret_is_stored(told, place, secret):
 def test_no_control_character_is_stored(told, place):
     # A terminal obeys an escape sequence, wherever it comes from.
     with open_books(told) as db:
-        books.new_order(db, a_quote(at='second'), 'ubuntu', at=moment(0))
+        books.new_order(db, a_quote(at='2026-12-01T00:00:03Z'), 'ubuntu', at=moment(0))
         books.report(db, shown(db, 'OR-0002', 1, 10), at=moment(2))
         with pytest.raises(Refused): PLACES[place](db, 'a \x1b[2J b')
     assert b'\x1b[2J' not in bytes_of(told.parent)
@@ -169,7 +169,7 @@ def test_what_is_erased_is_gone(told):
 
 def test_access_leaves_in_no_export_and_no_summary(told):
     with open_books(told) as db:
-        books.new_order(db, a_quote(at='second'), 'ubuntu')
+        books.new_order(db, a_quote(at='2026-12-01T00:00:03Z'), 'ubuntu')
         books.deliver(db, 'OR-0002', 'ready', 'ssh renter@198.51.100.9')
         assert books.read_access(db, 'OR-0002') == 'ssh renter@198.51.100.9'
         order, moved = books.read_order(db, 'OR-0002'), export.transactions(db)
@@ -249,7 +249,7 @@ PAYMENTS = st.lists(st.tuples(st.sampled_from(sorted(ADDRESSES)), st.integers(1,
 def paid_books(db, payments):
     "Top-ups and orders, each with one payment"
     for i, (of, cents, rate, off, order) in enumerate(payments):
-        if order: reference, _ = books.new_order(db, a_quote(cents, 1, f'{i}'), 'ubuntu', at=moment(i))
+        if order: reference, _ = books.new_order(db, a_quote(cents, 1, moment(i)), 'ubuntu', at=moment(i))
         else: reference, _ = books.new_topup(db, cents, True, moment(i))
         shown = (*of, str(rate), ADDRESSES[of], moment(i + 10))
         intent, _ = books.new_intent(db, reference, *shown, at=moment(i))

@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['WORDS', 'LIMITED', 'planned', 'test_the_folder_holds_three_documents_that_agree',
            'test_every_model_is_a_package_or_rejected_with_its_reason', 'test_memory_is_never_pooled',
-           'test_text_fits_80_columns_and_says_estimate', 'test_what_no_package_holds_has_no_quote',
+           'test_text_fits_80_columns_and_says_estimate', 'test_text_shows_the_chosen_three_more_and_a_count',
+           'test_text_says_what_the_option_gpu_does', 'test_what_no_package_holds_has_no_quote',
            'test_an_existing_folder_is_refused_and_untouched', 'test_a_limit_on_files_leaves_nothing_behind',
            'test_a_mistake_is_one_sentence', 'test_without_days_every_duration_is_compared',
            'test_a_near_miss_is_what_the_estimator_says', 'test_a_strategy_gives_whole_lots_of_cards',
@@ -21,7 +22,7 @@ from ..plan import estimate_again
 from ..pricing.example import EXAMPLE_MODELS, EXAMPLE_NOTE
 from ..reading import parse, read
 
-# %% ../../nbs/tests/test_plan.ipynb #3422c25b
+# %% ../../nbs/tests/test_plan.ipynb #ddc8b322
 WORDS = 'plan --parameters 8030261248 --bits 16 --reserve-gib 4 --days 7'.split()
 
 def planned(capsys, *more):
@@ -60,9 +61,21 @@ def test_text_fits_80_columns_and_says_estimate(capsys):
     assert code == 0 and max(map(len, out.splitlines())) <= 80
     assert 'Estimated peak <= usable memory' in out and EXAMPLE_NOTE in out and 'it fits' not in out
 
+def test_text_shows_the_chosen_three_more_and_a_count(capsys):
+    main(WORDS[:-2])
+    out = capsys.readouterr().out
+    assert 'and 38 more' in out and sum(o.startswith('b300 ') for o in out.splitlines()) == 0, '3 x 14 packages less 4'
+
+def test_text_says_what_the_option_gpu_does(capsys):
+    main('plan --preset llama-3.2-1b --gpu h200 --days 3'.split())
+    assert '--gpu h200 shapes the estimate alone' in ' '.join(capsys.readouterr().out.split())
+    with pytest.raises(SystemExit): main(['plan', '--help'])
+    assert '--gpu shapes the estimate alone' in ' '.join(capsys.readouterr().out.split())
+
 def test_what_no_package_holds_has_no_quote(capsys, tmp_path):
     code = main(['plan', '--parameters', str(10**15), '--bits', '64', '--output', str(tmp_path / 'big')])
-    assert code == 0 and 'No package' in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert code == 0 and 'No package' in out and 'no quote is written' in out
     assert sorted(o.name for o in (tmp_path / 'big').iterdir()) == ['choice.json', 'estimate.json']
     assert 'chosen' in read(tmp_path / 'big' / 'choice.json').reasons
 
@@ -100,7 +113,7 @@ def test_without_days_every_duration_is_compared(capsys):
     choice = json.loads(capsys.readouterr().out)
     assert len(choice['others']) == 3 * 14 - 1 and choice['chosen']['duration_days'] == 3
 
-# %% ../../nbs/tests/test_plan.ipynb #7233ea78
+# %% ../../nbs/tests/test_plan.ipynb #40108986
 def test_a_near_miss_is_what_the_estimator_says(capsys):
     words = 'plan --preset llama-3.1-8b --task decode --batch 16 --context 8192 --new-tokens 32 --days 7 --json'.split()
     assert main(words) == 0
@@ -121,8 +134,8 @@ def test_choose_takes_an_estimate_of_another_strategy(capsys, tmp_path):
     (tmp_path / 'e.json').write_text(to_json(estimate_configuration(dict(preset='llama-3.1-8b', task='train',
                                                                          context=2048))))
     assert main(['choose', str(tmp_path / 'e.json'),
-                 *'--strategy shard --cards 2 --days 3 --json --variants weights=int8 kv=fp8'.split()]) == 0
+                 *'--strategy shard --cards 2 --days 3 --json --variants weights=nf4,bfloat16'.split()]) == 0
     choice = parse(capsys.readouterr().out, 'stdout', 'choice')
     one = read(tmp_path / 'e.json').peak.process_bytes
     assert choice.question['cards'] == 2 and choice.need['needed_bytes'] < one
-    assert choice.variants[0].package is None and 'inference' in choice.variants[0].reason
+    assert choice.variants[0].package is None and 'cannot be trained' in choice.variants[0].reason

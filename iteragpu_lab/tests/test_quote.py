@@ -4,12 +4,14 @@
 
 # %% auto #0
 __all__ = ['TARIFF', 'test_two_b200_lots_are_four_cards_and_two_prices', 'test_unit_cost_by_hand',
-           'test_without_results_the_unit_cost_is_null_with_a_reason', 'test_rounding_agrees_with_decimal',
-           'test_lots_are_one_to_ten', 'told', 'test_json_is_one_valid_document_that_says_it_is_an_example',
+           'test_without_results_the_unit_cost_is_null_with_a_reason', 'test_a_large_unit_cost_has_its_thousands_apart',
+           'test_rounding_agrees_with_decimal', 'test_lots_are_one_to_ten', 'told',
+           'test_json_is_one_valid_document_that_says_it_is_an_example',
+           'test_a_card_has_its_price_by_any_name_of_the_catalogue',
            'test_text_says_it_is_an_example_and_fits_80_columns', 'test_a_mistake_is_one_sentence_and_exit_2',
            'test_output_must_be_new', 'test_a_tariff_with_own_columns', 'test_only_the_standard_library_is_imported']
 
-# %% ../../nbs/tests/test_quote.ipynb #75226a0d
+# %% ../../nbs/tests/test_quote.ipynb #d592fa40
 import json, subprocess, sys
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 import pytest
@@ -17,11 +19,11 @@ from hypothesis import given, settings, strategies as st
 from ..cli import main
 from ..documents import Refused, data_path
 from ..pricing.example import EXAMPLE_NOTE
-from ..pricing.quote import make_quote, quote_rate, rounded, unit_cost
+from ..pricing.quote import make_quote, quote_rate, quote_text, rounded, unit_cost
 from ..pricing.tariff import read_tariff
 from ..reading import parse
 
-# %% ../../nbs/tests/test_quote.ipynb #7948c025
+# %% ../../nbs/tests/test_quote.ipynb #c4d5a08e
 TARIFF = read_tariff(data_path('tarifs-forfaits.csv'))
 
 def test_two_b200_lots_are_four_cards_and_two_prices():
@@ -40,6 +42,9 @@ def test_without_results_the_unit_cost_is_null_with_a_reason():
     assert quote.accepted_results is quote.unit_cost_usd_cents is quote.unit_cost_exact is None
     assert 'no number of accepted results' in quote.reasons['unit_cost_usd_cents']
 
+def test_a_large_unit_cost_has_its_thousands_apart():
+    assert '3,958.0800 USD' in quote_text(make_quote(TARIFF, quote_rate(TARIFF, 'b200', 7), 2, 1))
+
 @settings(max_examples=300, deadline=None)
 @given(st.integers(1, 10**13), st.one_of(st.integers(1, 10**18), st.sampled_from([2**n for n in range(20)])),
        st.integers(1, 6))
@@ -55,7 +60,7 @@ def test_rounding_agrees_with_decimal(total, results, places):
 def test_lots_are_one_to_ten(lots):
     with pytest.raises(Refused, match='accepted are 1 to 10'): make_quote(TARIFF, TARIFF.rates[0], lots)
 
-# %% ../../nbs/tests/test_quote.ipynb #c98d3a11
+# %% ../../nbs/tests/test_quote.ipynb #7891bb75
 def told(capsys, *words):
     "Exit code, stdout and stderr of a command line"
     code = main(['price', *words])
@@ -67,6 +72,10 @@ def test_json_is_one_valid_document_that_says_it_is_an_example(capsys):
     quote = parse(out, 'stdout', 'quote')
     assert (code, err, quote.total_usd_cents) == (0, '', 395_808)
     assert EXAMPLE_NOTE in quote.notes and quote.tariff['note'] == EXAMPLE_NOTE and quote.tariff['snapshot_date'] == '2026-05-24'
+
+@pytest.mark.parametrize('name, key', [('NVIDIA H100 80GB HBM3', 'h100-sxm'), ('5090', 'rtx5090'), ('b200 sxm', 'b200')])
+def test_a_card_has_its_price_by_any_name_of_the_catalogue(capsys, name, key):
+    assert parse(told(capsys, '--gpu', name, '--days', '3', '--json')[1], 'stdout', 'quote').gpu == key
 
 def test_text_says_it_is_an_example_and_fits_80_columns(capsys):
     code, out, _ = told(capsys, '--gpu', 'B200 SXM6', '--days', '30', '--accepted-results', '123456789')
@@ -81,6 +90,8 @@ def test_text_says_it_is_an_example_and_fits_80_columns(capsys):
     (['--gpu', 'b200', '--days', '7', '--accepted-results', '1.5'], 'accepted results'),
     (['--gpu', 'z9', '--days', '7'], 'has no price'),
     (['--gpu', 'b20', '--days', '7'], 'nearest are b200'),
+    (['--gpu', 'H100', '--days', '7'], 'names several cards; choose h100-pcie, h100-sxm, h100-nvl'),
+    (['--gpu', 'NVIDIA A40', '--days', '7'], 'has no price'),
     (['--gpu', 'b200', '--days', '7', '--tariff', 'nowhere.csv'], 'does not exist'),
     (['--gpu', 'b200', '--days', '7', '--tariff-columns', 'x=y'], 'unknown'), (['--days', '7'], '--gpu'),
 ])

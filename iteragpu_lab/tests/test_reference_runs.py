@@ -6,7 +6,8 @@
 __all__ = ['DONE', 'PHASES', 'ALLOWED', 'PRESETS', 'run', 'test_environment', 'test_figures_are_what_arithmetic_says',
            'test_readings_hang_together', 'test_out_of_memory_is_a_result',
            'test_the_index_says_how_a_failure_was_brought_about', 'pair', 'test_preset_was_estimated_before',
-           'test_preset_was_traced_before', 'test_two_sessions_agree_to_the_byte', 'test_phases_of_presets']
+           'test_preset_was_traced_before', 'test_two_sessions_agree_to_the_byte',
+           'test_text_says_what_a_step_of_decoding_is', 'test_phases_of_presets']
 
 # %% ../../nbs/tests/test_reference_runs.ipynb #2ca44be8
 import pytest
@@ -84,7 +85,7 @@ def test_the_index_says_how_a_failure_was_brought_about(phase):
     else: assert 'other tensors' in line or 'the same' in line
     assert (m.failure['allocated_bytes'] > 100 * own_peak) == (phase not in ALLOWED)
 
-# %% ../../nbs/tests/test_reference_runs.ipynb #0404fa28
+# %% ../../nbs/tests/test_reference_runs.ipynb #251dbe18
 PRESETS = sorted(o.name.removesuffix('.estimate.json') for o in data_path('reference-runs', 'h200', 'presets').glob('*.estimate.json'))
 
 def pair(name):
@@ -112,6 +113,11 @@ def test_two_sessions_agree_to_the_byte():
                               'measurement') for folder in ('presets', 'presets-traced'))
         assert first.run_id != second.run_id and first.summary['process_bytes'] == second.summary['process_bytes']
         assert [o.peak_reserved_bytes for o in first.phases] == [o.peak_reserved_bytes for o in second.phases]
+
+def test_text_says_what_a_step_of_decoding_is():
+    for name in PRESETS:
+        said = 'generates all 32 new tokens' in ' '.join(measurement_text(read(pair(name)[1], 'measurement')).split())
+        assert said == name.endswith('decode')
 
 def test_phases_of_presets():
     for name in PRESETS:

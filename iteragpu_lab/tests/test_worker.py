@@ -7,8 +7,9 @@ __all__ = ['WORK', 'ASKED', 'ENDS', 'PARENT', 'place', 'asked', 'gone', 'test_wo
            'test_two_works_in_turn', 'test_odd_turns', 'test_ends', 'test_bound_of_seconds',
            'test_work_that_never_uses_the_device', 'test_bound_of_memory', 'test_out_of_memory_below_the_bound',
            'test_cancel', 'test_children_of_the_child_end_too', 'test_orphan_ends_itself', 'command', 'test_exit_codes',
-           'test_exit_codes_of_bounds', 'test_cancelled_command', 'test_unusable_workloads',
-           'test_files_that_do_not_load', 'test_contradictions', 'test_presets_run']
+           'test_exit_codes_of_bounds', 'test_cancelled_command', 'test_cancelled_twice_at_once',
+           'test_a_child_that_ended_before_it_could_tell', 'test_unusable_workloads', 'test_files_that_do_not_load',
+           'test_contradictions', 'test_presets_run']
 
 # %% ../../nbs/tests/test_worker.ipynb #78e8e4c7
 import json, os, shutil, signal, subprocess, sys, time
@@ -192,7 +193,7 @@ def test_orphan_ends_itself(place, how, status, monkeypatch):
     if status: assert read(output).status == status
     else: assert partial_path(output).exists() and not output.exists()
 
-# %% ../../nbs/tests/test_worker.ipynb #2359bfb0
+# %% ../../nbs/tests/test_worker.ipynb #3663c3cb
 def command(place, *more):
     return subprocess.Popen([*COMMAND, 'measure', '--device', 'cuda:0', '--warmup', '1', '--repeats', '3',
                              '--output', str(place / 'results' / 'a.json'), *more], stdout=subprocess.PIPE,
@@ -222,6 +223,24 @@ def test_cancelled_command(place, number, monkeypatch):
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and 'Traceback' not in err and read(place / 'results' / 'a.json').status == 'cancelled'
+
+def test_cancelled_twice_at_once(place, monkeypatch):
+    monkeypatch.setenv('STEP', 'sleep')
+    process = command(place, '--workload', f'{place / "work.py"}:build,step')
+    partial = partial_path(place / 'results' / 'a.json')
+    for _ in range(200):
+        time.sleep(0.1)
+        if partial.exists() and partial.read_text().count('"row"') == 4: break
+    for _ in range(2): process.send_signal(signal.SIGHUP)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and 'Traceback' not in err and read(place / 'results' / 'a.json').status == 'cancelled'
+
+def test_a_child_that_ended_before_it_could_tell(place):
+    "Its file is the result all the same"
+    with Worker(asked(place)) as w:
+        for event in w.events(): pass
+        w.found = None
+        assert w.measurement() == read(place / 'results' / 'a.json', 'measurement')
 
 # %% ../../nbs/tests/test_worker.ipynb #d5a4c029
 @pytest.mark.parametrize('text',
