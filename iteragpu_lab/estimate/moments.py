@@ -135,8 +135,8 @@ def moment_figures(parts: list[Part]) -> dict[str, tuple[int, int, int]]:
     always, found = dict.fromkeys(FIGURES, 0), {}
     for p in parts:
         if p.figure == 'bound': continue
-        where = always if p.moment is None else found.setdefault(p.moment, dict.fromkeys(FIGURES, 0))
-        where[p.figure] += p.bytes
+        if p.moment not in found and p.moment is not None: found[p.moment] = dict.fromkeys(FIGURES, 0)
+        (always if p.moment is None else found[p.moment])[p.figure] += p.bytes
     found = found or {'resident': dict.fromkeys(FIGURES, 0)}
     figures = {}
     for moment, own in found.items():

@@ -31,8 +31,8 @@ __all__ = ['KEPT', 'GIB', 'SHAPES', 'RUNS', 'LAW', 'HYBRIDS', 'VALUES', 'LLAMA',
            'test_foreign_rows_are_declined', 'test_a_file_that_is_not_there_is_refused',
            'test_recorded_runs_stay_within_the_bars', 'test_the_bound_held_on_every_recorded_process',
            'test_no_estimate_imports_torch', 'test_weights_alone_load_no_architecture',
-           'test_one_estimate_takes_a_millisecond', 'test_the_longest_context_takes_twenty_milliseconds',
-           'test_ten_thousand_configurations_take_five_seconds']
+           'test_one_estimate_takes_a_millisecond', 'test_split_layers_take_three_milliseconds',
+           'test_the_longest_context_takes_twenty_milliseconds', 'test_ten_thousand_configurations_take_five_seconds']
 
 # %% ../../nbs/tests/test_estimates.ipynb #9fc7b941
 import json, os, subprocess, sys, time
@@ -595,6 +595,12 @@ def test_one_estimate_takes_a_millisecond(name, task):
     a, s = preset(name), Setting(task=task)
     estimate(a, s)
     assert _best(lambda: estimate(a, s), 40) < 0.001
+
+@pytest.mark.parametrize('name', ['falcon-7b', 'llama-3.1-70b', 'deepseek-v3'])
+def test_split_layers_take_three_milliseconds(name):
+    a, s = preset(name), Setting(task='train', strategy='layers', cards=8, checkpointing='full')
+    estimate(a, s)
+    assert _best(lambda: estimate(a, s), 40) < 0.003
 
 def test_the_longest_context_takes_twenty_milliseconds():
     a, s = preset('deepseek-v3'), Setting(task='decode', new_tokens=1)
