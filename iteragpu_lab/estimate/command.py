@@ -8,7 +8,7 @@ __all__ = ['TRAINING_ONLY', 'INFERENCE_ONLY', 'ESTIMATE', 'gguf_architecture', '
            'fit_text', 'whole_text']
 
 # %% ../../nbs/estimate/80_command.ipynb #144bb726
-import argparse
+import argparse, textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -267,7 +267,6 @@ def _for_images(a: 'Architecture', s: Setting, given: dict[str, Any]) -> Setting
 
 def estimate_configuration(given: dict[str, Any]) -> Estimate:
     "The estimate for options in the words of the command line: `preset`, `task`, `batch`, `context` and so on."
-    from iteragpu_lab.estimate.estimates import estimate
     _named(given)
     if given.get('parameters'):
         stray = next((name for name in _ALONE if given.get(name)), None)
@@ -275,8 +274,9 @@ def estimate_configuration(given: dict[str, Any]) -> Estimate:
                                 f'--config or --checkpoint instead')
         return _for_card(estimate_weights(given['parameters'], given['bits'], _reserve(given)), given.get('gpu'))
     if _header_suffices(given): return _for_card(_weights_alone(given['checkpoint'], _reserve(given)), given.get('gpu'))
+    from iteragpu_lab.estimate.estimates import estimate
     a = _noted(given)
-    e = estimate(a, _for_images(a, setting_of(given), given))
+    e = estimate(a, _for_images(a, setting_of(given), given), whole=bool(given.get('explain')))
     named = {name: given[name] for name in ('preset', 'config', 'checkpoint') if given.get(name)}
     return _with_reserve(replace(e, configuration={**named, **e.configuration}), _reserve(given))
 
@@ -285,6 +285,35 @@ def estimate_arguments(args: argparse.Namespace) -> Estimate:
     return estimate_configuration(vars(args))
 
 # %% ../../nbs/estimate/80_command.ipynb #3f0069d1
+def _explained(line: Line) -> list[str]:
+    where = f', card {line.card}' if line.card is not None else ''
+    formula = line.formula or f'{line.bytes:,} B, whole ({line.basis})'
+    return [paragraph(f'{line.name}: {exact(line.bytes)} ({line.figure}, {line.basis}){where}'),
+            textwrap.fill('= ' + formula, 80, initial_indent='    ', subsequent_indent='      ', break_on_hyphens=False),
+            textwrap.fill(line.source, 80, initial_indent='    ', subsequent_indent='    ', break_on_hyphens=False)]
+
+def _sums(e: Estimate, moment: str | None) -> list[str]:
+    # Each figure holds those before it; a moment holds what is there at every moment.
+    out = []
+    for card in dict.fromkeys(line.card for line in e.lines if line.moment == moment):
+        alive = [line for line in e.lines if line.moment in (None, moment) and line.card in (None, card)]
+        parts = [sum(line.bytes for line in alive if line.figure == o) for o in ('allocated', 'reserved', 'process')]
+        sums = [sum(parts[:i + 1]) for i in range(3)]
+        where = f' on card {card}' if card is not None else ''
+        out.append(paragraph(f'sum{where}, with what is there at every moment: allocated {exact(sums[0])}, reserved '
+                             f'{exact(sums[1])}, process {exact(sums[2])}'))
+    return [*out, '']
+
+def _brief(e: Estimate) -> Estimate:
+    "The lines of the peak's moment, and one for each of the other moments."
+    kept, others = [line for line in e.lines if line.moment in (None, e.peak.moment)], {}
+    for line in e.lines:
+        if line.moment not in (None, e.peak.moment): others.setdefault((line.moment, line.figure, line.card), []).append(line)
+    kept += [Line(name=f'{moment}: {len(group)} lines', bytes=sum(line.bytes for line in group), basis='formula',
+                  source='the lines above', figure=figure, moment=moment, card=card)
+             for (moment, figure, card), group in others.items()]
+    return replace(e, lines=tuple(kept))
+
 def explain_text(e: Estimate) -> str:
     "Every line with formula and source, by moment."
     out = []
@@ -292,10 +321,8 @@ def explain_text(e: Estimate) -> str:
         out.append(strong(f'At moment {moment!r}' if moment else 'At every moment'))
         for line in e.lines:
             if line.moment != moment: continue
-            out.append(f'{line.name}: {exact(line.bytes)} ({line.figure}, {line.basis})'
-                       + (f', card {line.card}' if line.card is not None else ''))
-            if line.formula: out.append('    = ' + line.formula)
-            out.append('    ' + line.source)
+            out += _explained(line)
+        out += _sums(e, moment)
     return '\n'.join(out)
 
 def cards_text(e: Estimate) -> str:
@@ -313,7 +340,7 @@ def fit_text(e: Estimate, gpu: 'Gpu') -> str:
 def whole_text(e: Estimate, args: argparse.Namespace) -> str:
     "All that the command prints."
     parts = [explain_text(e), ''] if args.explain else []
-    parts.append(estimate_text(e))
+    parts.append(estimate_text(_brief(e) if args.explain else e))
     if e.peak.bound_bytes: parts += ['',
                                      f'Upper bound of the process  {gib(e.peak.bound_bytes)}  '
                                      f'{exact(e.peak.bound_bytes)}']
@@ -349,7 +376,7 @@ def _inverse(args: argparse.Namespace) -> Estimate:
                             f'estimated peak is {gib(peak_bytes(a, replace(s, **{field: 1})) + args.reserve_gib, 2)} '
                             f'of {gib(budget + args.reserve_gib, 2)}')
     if most and n > most: n = most
-    found = estimate(a, replace(s, **{field: n}))
+    found = estimate(a, replace(s, **{field: n}), whole=args.explain)
     named = {name: value for name in ('preset', 'config', 'checkpoint') if (value := getattr(args, name))}
     found = replace(found, configuration={**named, **found.configuration})
     what = 'context' if args.max_context else 'batch'

@@ -18,10 +18,11 @@ from .strategies import card_parts
 from .work import step_work
 
 # %% ../../nbs/estimate/45_estimates.ipynb #5b11b224
-def _lines(cards: list[list[Part]], peaks: tuple[Peak, ...]) -> tuple[Line, ...]:
+def _lines(cards: list[list[Part]], peaks: tuple[Peak, ...], whole: bool) -> tuple[Line, ...]:
+    shown = (lambda parts, _: [p for p in parts if p.figure != 'bound']) if whole else condensed
     alike = all(parts is cards[0] for parts in cards)
-    if alike: return tuple(p.line() for p in condensed(cards[0], peaks[0].moment))
-    return tuple(p.line(i) for i, parts in enumerate(cards) for p in condensed(parts, peaks[i].moment))
+    if alike: return tuple(p.line() for p in shown(cards[0], peaks[0].moment))
+    return tuple(p.line(i) for i, parts in enumerate(cards) for p in shown(parts, peaks[i].moment))
 
 def _peaks(cards: list[list[Part]]) -> tuple[Peak, ...]:
     first = peak_of(cards[0], 0 if len(cards) > 1 else None)
@@ -75,8 +76,8 @@ def _fullest(peaks: tuple[Peak, ...]) -> Peak:
                                                      f'card: choose a smaller batch, context or model')
     return replace(found, bound_bytes=max(p.bound_bytes for p in peaks))
 
-def estimate(architecture: Architecture, s: Setting, at: str | None = None) -> Estimate:
-    "What this model needs under this setting."
+def estimate(architecture: Architecture, s: Setting, at: str | None = None, whole: bool = False) -> Estimate:
+    "What this model needs under this setting; `whole` keeps every line of moments that are not the peak."
     if s.task == 'decode' and architecture.family in ('bert', 'vit'):
         raise Refused(f'{architecture.name} generates no tokens: --task inference or train is accepted')
     cards = card_parts(architecture, s)
@@ -85,7 +86,7 @@ def estimate(architecture: Architecture, s: Setting, at: str | None = None) -> E
     work, reasons = step_work(architecture, s)
     if not s.gpu: reasons = dict(reasons, gpu='not made for one card')
     return new(Estimate, at=at, configuration=configuration_of(s), model=model_summary(architecture, work),
-               lines=_lines(cards, peaks), peak=fullest, cards=peaks, gpu=s.gpu,
+               lines=_lines(cards, peaks, whole), peak=fullest, cards=peaks, gpu=s.gpu,
                left_out=LEFT_OUT, notes=notes_of(architecture, s), reasons=reasons)
 
 # %% ../../nbs/estimate/45_estimates.ipynb #a73dadaa

@@ -87,7 +87,8 @@ def resident_parts(architecture: Architecture, s: Setting) -> list[Part]:
 def _buffers(architecture: Architecture) -> list[Part]:
     if not architecture.buffer_bytes: return []
     return [Part('buffers', architecture.buffer_bytes,
-                 'rotary frequencies, position numbers and scales that transformers keeps on the card')]
+                 'rotary frequencies, position numbers and scales that transformers keeps on the card',
+                 (architecture.buffer_bytes,))]
 
 # %% ../../nbs/estimate/19_moments.ipynb #162fbb1d
 def has_bias(architecture: Architecture) -> bool:
@@ -103,7 +104,8 @@ def library_parts(architecture: Architecture, s: Setting) -> list[Part]:
     held, basis, source = context(s.gpu)
     return [Part('cuBLAS workspaces', size, WORKSPACE_SOURCE, f'{2 if s.training else 1} thread(s), {where}'),
             Part('segment rounding of weights', max(0, slack),
-                 'segment sizes of the caching allocator (c10/core/AllocatorConfig.h)', figure='reserved'),
+                 'segment sizes of the caching allocator (c10/core/AllocatorConfig.h)', f'{reserved:,} - {allocated:,} B',
+                 figure='reserved'),
             Part('context and loaded modules', held, source, figure='process', basis=basis)]
 
 # %% ../../nbs/estimate/19_moments.ipynb #db9cae66
@@ -123,7 +125,7 @@ def idle_part(before: Tape, after: Tape, moment: str) -> Part:
         at = bisect_left(free, size)
         if at < len(free): free.append(free.pop(at) - size)
         free.sort()
-    return Part('blocks kept from before', sum(free), _KEPT, figure='reserved', moment=moment)
+    return Part('blocks kept from before', sum(free), _KEPT, (sum(free),), figure='reserved', moment=moment)
 
 # %% ../../nbs/estimate/19_moments.ipynb #4d5240b2
 FIGURES = ('allocated', 'reserved', 'process')
@@ -133,8 +135,8 @@ def moment_figures(parts: list[Part]) -> dict[str, tuple[int, int, int]]:
     always, found = dict.fromkeys(FIGURES, 0), {}
     for p in parts:
         if p.figure == 'bound': continue
-        where = always if p.moment is None else found.setdefault(p.moment, dict.fromkeys(FIGURES, 0))
-        where[p.figure] += p.bytes
+        if p.moment not in found and p.moment is not None: found[p.moment] = dict.fromkeys(FIGURES, 0)
+        (always if p.moment is None else found[p.moment])[p.figure] += p.bytes
     found = found or {'resident': dict.fromkeys(FIGURES, 0)}
     figures = {}
     for moment, own in found.items():

@@ -6,7 +6,7 @@
 __all__ = ['MAX_PARAMETERS', 'LEFT_OUT', 'ESTIMATE', 'weight_bytes', 'estimate_weights', 'estimate_text', 'add_weights_arguments']
 
 # %% ../../nbs/estimate/01_weights.ipynb #1fdf4efd
-import argparse
+import argparse, textwrap
 from ..commands import Verb, add_output_arguments, columns, emit, gib_argument, paragraph, strong, whole_argument
 from ..documents import Estimate, Line, Peak, Refused, new
 from ..units import both, exact, gb, gib, whole_bytes
@@ -55,6 +55,14 @@ def _line_row(line: Line) -> tuple[str, ...]:
     if line.bytes is None: return line.name, 'unknown', '', line.basis
     return line.name, gib(line.bytes), gb(line.bytes), line.basis
 
+def _narrow(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    "The rows with long first cells wrapped, so that the table stays within 80 columns"
+    room, out = 80 - sum(2 + max(len(row[i]) for row in rows) for i in range(1, len(rows[0]))), []
+    for first, *rest in rows:
+        *before, last = textwrap.wrap(first, max(20, room), subsequent_indent='  ', break_on_hyphens=False) or ['']
+        out += [(o, *('' for _ in rest)) for o in before] + [(last, *rest)]
+    return out
+
 def _figure_row(peak: Peak, figure: str) -> tuple[str, ...]:
     n = getattr(peak, f'{figure}_bytes')
     return (figure, 'unknown', '') if n is None else (figure, gib(n), exact(n))
@@ -62,7 +70,7 @@ def _figure_row(peak: Peak, figure: str) -> tuple[str, ...]:
 def estimate_text(estimate: Estimate, # any estimate
                  ) -> str: # lines for a terminal
     "An estimate for a reader"
-    parts = columns([('part', 'GiB', 'GB', 'rests on'), *map(_line_row, estimate.lines)], 'lrrl')
+    parts = columns(_narrow([('part', 'GiB', 'GB', 'rests on'), *map(_line_row, estimate.lines)]), 'lrrl')
     figures = columns([_figure_row(estimate.peak, o) for o in ('allocated', 'reserved', 'process')], 'lrr')
     out = [strong('Estimate, not a measurement'), '', parts, '', strong(f'Estimated peak at moment {estimate.peak.moment!r}'), figures, '']
     out += [paragraph(f'{o.name} unknown: {o.reason}') for o in estimate.lines if o.bytes is None]

@@ -19,18 +19,20 @@ __all__ = ['KEPT', 'GIB', 'SHAPES', 'RUNS', 'LAW', 'HYBRIDS', 'VALUES', 'LLAMA',
            'test_a_peak_beyond_any_card_is_refused', 'test_the_bound_is_the_largest_of_all_cards',
            'test_any_config_is_read_or_refused', 'test_files_that_hold_no_config', 'call',
            'test_contradictions_get_one_sentence', 'test_context_beyond_the_model_is_a_warning',
-           'test_explain_shows_formulas_with_numbers', 'test_json_is_one_document',
+           'test_explain_shows_formulas_with_numbers', 'test_text_stays_within_eighty_columns',
+           'test_explain_lists_every_line_and_sums_every_moment', 'test_json_is_one_document',
            'test_the_inverse_question_is_answered_at_the_edge', 'test_the_configs_own_packing_is_the_default',
            'test_a_packing_that_is_not_known_is_refused',
            'test_a_checkpoint_alone_gives_its_weights_and_what_is_left_out',
            'test_a_header_that_contradicts_is_refused', 'test_a_gguf_is_sized_from_its_own_metadata',
            'test_tasks_that_a_model_cannot_do_are_refused', 'test_the_longest_prompt_leaves_room_for_new_tokens',
            'test_an_image_has_its_own_number_of_tokens', 'test_a_reserve_is_a_hypothesis_of_its_own',
-           'test_foreign_files_are_measured_or_declined', 'test_a_file_that_is_not_there_is_refused',
+           'test_foreign_files_are_measured_or_declined', 'test_foreign_files_are_refused_in_one_sentence',
+           'test_foreign_rows_are_declined', 'test_a_file_that_is_not_there_is_refused',
            'test_recorded_runs_stay_within_the_bars', 'test_the_bound_held_on_every_recorded_process',
            'test_no_estimate_imports_torch', 'test_weights_alone_load_no_architecture',
-           'test_one_estimate_takes_a_millisecond', 'test_the_longest_context_takes_twenty_milliseconds',
-           'test_ten_thousand_configurations_take_five_seconds']
+           'test_one_estimate_takes_a_millisecond', 'test_split_layers_take_three_milliseconds',
+           'test_the_longest_context_takes_twenty_milliseconds', 'test_ten_thousand_configurations_take_five_seconds']
 
 # %% ../../nbs/tests/test_estimates.ipynb #9fc7b941
 import json, os, subprocess, sys, time
@@ -367,6 +369,22 @@ def test_explain_shows_formulas_with_numbers(capsys):
     out = capsys.readouterr().out
     assert '8,030,261,248' in out and 'torch/optim/adam.py' in out and 'optimizer step' in out
 
+@pytest.mark.parametrize('words', [
+    '--preset llama-3.1-8b --task train', '--preset llama-3.1-8b --task train --lora-rank 64 --weights nf4 --explain',
+    '--preset deepseek-v3 --task train --explain', '--preset jamba-v0.1 --task train --strategy layers --cards 4 --explain'])
+def test_text_stays_within_eighty_columns(words, capsys):
+    assert call(*words.split()) == 0
+    wide = [line for line in capsys.readouterr().out.splitlines() if len(line) > 80]
+    assert not wide
+
+def test_explain_lists_every_line_and_sums_every_moment(capsys):
+    assert call(*'--preset llama-3.1-8b --task train --context 128 --explain'.split()) == 0
+    out = capsys.readouterr().out
+    s = Setting(task='train', context_tokens=128)
+    parts = [p for p in parts_of(preset('llama-3.1-8b'), s) if p.figure != 'bound']
+    assert out.split('Estimate, not')[0].count('    = ') == len(parts)
+    for figures in moment_figures(parts).values(): assert f'allocated {figures[0]:,} B' in out.replace('\n  ', ' ')
+
 def test_json_is_one_document(capsys):
     assert call('--preset', 'llama-3.1-8b', '--task', 'decode', '--batch', '16', '--context', '2048', '--new-tokens',
                 '32', '--dtype', 'bfloat16', '--weights', 'nf4', '--kv-dtype', 'fp8', '--json') == 0
@@ -499,6 +517,36 @@ def test_foreign_files_are_measured_or_declined(tmp_path, capsys):
     assert found['rows'] == [] and len([o for o in found['declined']
                                         if 'installed' not in o['reason']]) == 5 and 'declined' in capsys.readouterr().out
 
+_FMS = 'framework_config,model_name_or_path,num_gpus,per_device_train_batch_size,torch_dtype,peft_method,mem_torch_mem_alloc_in_bytes\n'
+
+@pytest.mark.parametrize('kind, text', [
+    ('truth', '[1]\n'), ('truth', ''), ('truth', '{"name": 1}\n3\n'), ('fms', ''), ('fms', 'a,b\n1,2\n'), ('fms', _FMS),
+    ('megatron', ''), ('megatron', 'a,b\n1,2\n'), ('megatron', 'case,file\n')])
+def test_foreign_files_are_refused_in_one_sentence(tmp_path, capsys, kind, text):
+    path = tmp_path / 'x'
+    path.write_text(text)
+    assert main([f'--{kind}', str(path)]) == 2
+    assert capsys.readouterr().err.count('\n') == 1
+
+def _measured(**more): return {**RUNS_RECORDED[0], **more}
+
+@pytest.mark.parametrize('kind, text', [
+    ('truth', lambda: json.dumps(_measured(cold_alloc_peak=0, warm_alloc_peak=0))),
+    ('truth', lambda: json.dumps(_measured(cold_alloc_peak='many'))), ('truth', lambda: json.dumps({'name': 'x'})),
+    ('truth', lambda: json.dumps(_measured(setting=5))), ('truth', lambda: json.dumps(_measured(setting={'config': 5}))),
+    ('fms', lambda: _FMS + 'none,mistral-7b-v0.1,1,4,float16,,0'), ('fms', lambda: _FMS + 'none,mistral-7b-v0.1,0,4,float16,,5'),
+    ('fms', lambda: _FMS + 'none,mistral-7b-v0.1'), ('fms', lambda: _FMS + 'none,mistral-7b-v0.1,1e999,4,float16,,5'),
+    ('megatron', lambda: 'case,file,mem_allocated_last,num-layers,hidden-size,num-attention-heads\ngpt/a,x,0,2,64,4'),
+    ('megatron', lambda: 'case,file,mem_allocated_last,num-layers,hidden-size,num-attention-heads\ngpt/a,x,text,2,64,4'),
+    ('megatron', lambda: 'case,file,mem_allocated_last,num-layers,hidden-size\ngpt/a,x,5,2,64'),
+    ('megatron', lambda: 'case,file\ngpt/a')])
+def test_foreign_rows_are_declined(tmp_path, capsys, kind, text):
+    path = tmp_path / 'x'
+    path.write_text(text() + '\n')
+    assert main([f'--{kind}', str(path), '--json', str(tmp_path / 'out.json')]) == 0
+    found = json.loads((tmp_path / 'out.json').read_text())
+    assert found['rows'] == [] and [o for o in found['declined'] if 'installed' not in o['reason']]
+
 def test_a_file_that_is_not_there_is_refused(capsys):
     assert main(['--truth', 'nowhere.jsonl']) == 2
 
@@ -547,6 +595,12 @@ def test_one_estimate_takes_a_millisecond(name, task):
     a, s = preset(name), Setting(task=task)
     estimate(a, s)
     assert _best(lambda: estimate(a, s), 40) < 0.001
+
+@pytest.mark.parametrize('name', ['falcon-7b', 'llama-3.1-70b', 'deepseek-v3'])
+def test_split_layers_take_three_milliseconds(name):
+    a, s = preset(name), Setting(task='train', strategy='layers', cards=8, checkpointing='full')
+    estimate(a, s)
+    assert _best(lambda: estimate(a, s), 40) < 0.003
 
 def test_the_longest_context_takes_twenty_milliseconds():
     a, s = preset('deepseek-v3'), Setting(task='decode', new_tokens=1)
