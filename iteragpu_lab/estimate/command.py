@@ -53,7 +53,8 @@ _GGUF_FIELDS = {'hidden_size': 'embedding_length', 'num_hidden_layers': 'block_c
                 'max_position_embeddings': 'context_length'}
 _GGUF_KINDS = ('llama', 'qwen2', 'qwen3')
 
-def gguf_architecture(checkpoint: 'Checkpoint') -> 'Architecture | None':
+def gguf_architecture(checkpoint: Any, # a `Checkpoint`
+                     ) -> Any: # an `Architecture`, or None
     "The decoder that a GGUF file's own metadata describes; None where they do not suffice."
     from iteragpu_lab.estimate.architecture import read_config
     said = checkpoint.metadata
@@ -83,7 +84,10 @@ def _weights_alone(path: str, reserve_bytes: int) -> Estimate:
             reasons={'peak.reserved_bytes': unknown, 'peak.bound_bytes': unknown, 'gpu': 'not made for one card'})
     return _with_reserve(e, reserve_bytes)
 
-def architecture_of(name: str | None = None, config: str | None = None, checkpoint: str | None = None) -> 'Architecture':
+def architecture_of(name: str | None = None, # a preset
+                    config: str | None = None, # path of a config.json
+                    checkpoint: str | None = None, # path of a checkpoint
+                   ) -> Any: # an `Architecture`
     "The architecture that a preset, a config.json or a checkpoint names."
     from iteragpu_lab.estimate.architecture import preset, read_config_file
     if checkpoint: return _checkpoint_architecture(checkpoint, config)
@@ -171,7 +175,8 @@ _FIELDS = ('task', 'batch', 'new_tokens', 'dtype', 'weights', 'weight_bits', 'gr
 
 _GRAINS = {'block': 'fp8-block', 'channel': 'fp8-channel', 'tensor': 'fp8'}
 
-def packing_fields(q: 'Quantization') -> dict[str, Any]:
+def packing_fields(q: Any, # a `Quantization`
+                  ) -> dict[str, Any]: # fields of a setting
     "The words of `--weights`, `--weight-bits` and `--group-size` for what a config.json states."
     if q.format in ('nf4', 'fp4'): return dict(weights='nf4-dq' if q.double_quantized else 'nf4')
     if q.format in ('mxfp4', 'nvfp4'): return dict(weights=q.format)
@@ -331,7 +336,9 @@ def cards_text(e: Estimate) -> str:
         *(gib(n, 2) for n in (p.allocated_bytes, p.reserved_bytes, p.process_bytes))) for p in e.cards]
     return columns(rows, 'llrrr')
 
-def fit_text(e: Estimate, gpu: 'Gpu') -> str:
+def fit_text(e: Estimate, # any
+             gpu: Any, # a `Gpu`
+            ) -> str: # one paragraph
     "Whether the estimated peak stays within a card, in those words."
     usable, need = gpu.usable(), e.peak.deciding_bytes
     sign = '<=' if need <= usable.bytes else '>'

@@ -43,7 +43,7 @@ from ..commands import command_line, run
 from ..documents import Refused, data_path
 from ..estimate.architecture import preset, preset_names, read_config, read_config_file
 from ..estimate.command import ESTIMATE, estimate_configuration
-from ..estimate.estimates import estimate, largest, peak_bytes
+from ..estimate.estimates import estimate, peak_bytes
 from ..estimate.inference import cache_bytes, state_bytes
 from ..estimate.moments import moment_figures, peak_of
 from ..estimate.settings import Setting
